@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Unpack
 
 from minispec.engine.batching.engine import Engine
@@ -59,8 +59,8 @@ def generate_many(
     >>> [len(each.token_ids) for each in generate_many([[0], [1, 2]], max_tokens=3, **models)]
     [3, 3]
     """
-    if isinstance(prompts, str):
-        raise PromptError(f"prompts is {quote(prompts)}, one text; it must be a list of texts. Put it into brackets")
+    if isinstance(prompts, str) or not isinstance(prompts, Collection):
+        raise PromptError(f"prompts is {quote(prompts)}; it must be a list of texts. Put one text into brackets")
     for what, given, instead in (
         ("draft", draft, "Name a draft or give a model, or add each prompt to an Engine with a drafter of its own"),
         ("gamma", options.get("gamma"), "Name a policy, or add each prompt to an Engine with a policy of its own"),

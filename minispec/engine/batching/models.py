@@ -11,7 +11,7 @@ from minispec.engine.drafters.base import Slots, count_slots
 from minispec.engine.drafters.build import load_draft
 from minispec.engine.drafters.heads.folder import compute_fingerprint
 from minispec.engine.generation.options import Options, require_whole
-from minispec.engine.generation.prepare import Named, check_together, find_setting, read_draft, read_name
+from minispec.engine.generation.prepare import Named, check_together, find_setting, read_draft, read_target
 from minispec.engine.generation.run import Stream
 from minispec.engine.loading.kept import recall_model
 from minispec.engine.model.gpt2 import GPT2
@@ -85,7 +85,7 @@ class SharedModels:
         require_whole("page-size", page_size, 1)
         if kv_memory is not None:
             require_whole("kv-memory", kv_memory, 1)
-        named = read_name(target)
+        named = read_target(target)
         model: LanguageModel = recall_model(named, backend, dtype, kv_dtype) if isinstance(named, str) else named
         self._load_settings = find_setting(model, "backend", backend), draft_dtype or dtype, kv_dtype
         self._shared: dict[str | LanguageModel, PagedModel] = {}  # by the name or the model that a caller gives

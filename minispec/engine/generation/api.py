@@ -28,7 +28,7 @@ from minispec.engine.generation.prepare import (
     find_draft_model,
     find_setting,
     read_draft,
-    read_name,
+    read_target,
 )
 from minispec.engine.generation.result import Generation, find_guarantee, is_reproducible
 from minispec.engine.generation.run import Stream
@@ -96,7 +96,7 @@ def stream(
     3
     """
     settings = Options.read(options)
-    named, drafts = read_name(target), read_draft(draft)
+    named, drafts = read_target(target), read_draft(draft)
     if isinstance(drafts, str):
         check_together(drafts, settings)
     model: LanguageModel = recall_model(named, backend, dtype, kv_dtype) if isinstance(named, str) else named

@@ -14,7 +14,7 @@ from minispec.engine.control.fallback import SCOPES
 from minispec.engine.sampling import SamplingParams
 from minispec.engine.sampling.params import is_whole, option
 from minispec.engine.verifiers import VERIFIER_NAMES, Verifier, Verify, get_verifier
-from minispec.errors import OptionError, quote
+from minispec.errors import OptionError, quote, suggest
 
 
 @dataclass(frozen=True)
@@ -106,8 +106,13 @@ class Options(SamplingParams):
         Raises
         ------
         OptionError
-            If a value is outside its range.
+            If a value is outside its range, or no option has a name.
         """
+        names = [field.name for field in fields(cls)]
+        for name in given:
+            if name not in names:
+                way_out = suggest(name, names, "help(minispec.generate) lists them all")
+                raise OptionError(f"{name} is no option of a generation. {way_out}")
         stop = given.get("stop", ())
         if not isinstance(stop, Iterable):
             raise OptionError(f"stop is {quote(stop)}; it must be a text or several. Try --stop END")

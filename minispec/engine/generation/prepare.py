@@ -24,14 +24,30 @@ NO_DRAFT = "none"
 T = TypeVar("T")
 
 
-def read_name(given: Named | T) -> str | T:
-    """Return the name of a model or a draft that is given as a path; a name, or what has none, as it is."""
-    return os.fspath(given) if isinstance(given, os.PathLike) else given
+def read_target(given: Named | T) -> str | T:
+    """Return the name of a target that is given as a path; a name, or a loaded model, as it is.
+
+    Raises
+    ------
+    OptionError
+        If it is neither.
+    """
+    return _read_name("target", given, "a name, a folder or a loaded model", ("vocab_size",))
 
 
 def read_draft(given: Named | T) -> str | T | None:
-    """Like :func:`read_name`, but map "none" to None."""
-    return None if isinstance(given, str) and given == NO_DRAFT else read_name(given)
+    """Likewise of a draft, which may also be a drafter; None for "none"."""
+    if given is None or (isinstance(given, str) and given == NO_DRAFT):
+        return None
+    return _read_name("draft", given, "a name, a folder, a loaded model, a drafter or None", ("vocab_size", "propose"))
+
+
+def _read_name(what: str, given: Named | T, rule: str, marks: Sequence[str]) -> str | T:
+    if isinstance(given, os.PathLike):
+        return os.fspath(given)
+    if not isinstance(given, str) and not any(hasattr(given, mark) for mark in marks):
+        raise OptionError(f"{what} is {quote(given)}; it must be {rule}. `minispec models` lists what is bundled")
+    return given
 
 
 def check_together(draft: str, options: Options) -> None:

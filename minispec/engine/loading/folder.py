@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import os
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -28,6 +29,8 @@ def find_folder(name: str | Path) -> Path:
     ModelNotFoundError
         If it is none of them.
     """
+    if not isinstance(name, str | os.PathLike):
+        raise ModelNotFoundError(f"the model is {quote(name)}; it must be a folder, a bundled or a hub name. {_LIST}")
     if not str(name).strip():
         raise ModelNotFoundError(f"the model's name is empty; it must be a folder, a bundled or a hub name. {_LIST}")
     try:

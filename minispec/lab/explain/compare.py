@@ -12,6 +12,8 @@ from minispec.lab.measure.record import Totals
 from minispec.lab.timer import interleave, ratios, spread
 from minispec.lab.trust import doubts
 
+_FEW_STEPS = 8
+
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
@@ -99,6 +101,10 @@ def advise(generation: Generation, costs: StepCosts | None, comparison: Comparis
         return None
     from minispec import theory
 
+    lost = f"drafts cost more here than they saved ({speedup:.2f}x plain decoding)"
+    num_steps = generation.metrics.num_steps
+    if num_steps < _FEW_STEPS:
+        return f"{lost}; {num_steps} steps are too few to say why: try a longer text"
     row = max(0.0, costs.verify_cost + costs.overhead - 1.0) / costs.gamma
     rates = {gamma: theory.tau(alpha, gamma) / (1.0 + gamma * (costs.cost_ratio + row)) for gamma in range(1, 9)}
     best = max(rates, key=rates.__getitem__)
@@ -108,8 +114,11 @@ def advise(generation: Generation, costs: StepCosts | None, comparison: Comparis
     elif without > 1.0:
         help_ = f"drafting takes {costs.gamma * costs.cost_ratio:.2f} plain steps of each step: try --draft ngram"
     else:
-        help_ = f"{alpha:.0%} of the tested drafts are too few for any length: try --fallback request, or --draft none"
-    return f"drafts cost more here than they saved ({speedup:.2f}x plain decoding); {help_}"
+        help_ = (
+            f"a draft token takes {costs.cost_ratio + row:.2f} plain steps and {alpha:.0%} are accepted, so no length "
+            "pays: try --fallback request, or --draft none"
+        )
+    return f"{lost}; {help_}"
 
 
 def doubts_of_run(

@@ -39,7 +39,7 @@ from minispec.engine.model.toy import TableModel
 from minispec.engine.sampling import SamplingParams
 from minispec.engine.verifiers import get_verifier
 from minispec.engine.verifiers.registry import VERIFIER_NAMES
-from minispec.errors import InvariantError, OptionError, PromptError
+from minispec.errors import InvariantError, OptionError
 from tests.engine.drafters.random_head import write_head
 from tests.engine.generation.tiny import byte_tokenizer
 from tests.engine.laws.oracle import slow_law
@@ -656,14 +656,6 @@ class TestRefusals:
     def test_more_pages_than_the_machine_has_memory(self):
         with pytest.raises(OptionError, match=r"pages take [\d,]+\.\d GB, and this machine has .* kv-memory less"):
             Engine(TARGET, kv_memory=10**18)
-
-    def test_one_text_in_place_of_a_list(self):
-        with pytest.raises(PromptError, match="prompts is 'Once', one text; it must be a list of texts"):
-            generate_many("Once", target=TARGET)
-
-    def test_unknown_options(self):
-        with pytest.raises(TypeError, match="gama"):
-            Engine(TARGET).add([1], draft=None, gama=3)
 
 
 # ── what would be noticed ───────────────────────────────────────────────────────────────────────────────────────────

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from minispec import Engine, generate, generate_many, stream
+from minispec import Engine, generate, generate_many, load_model, stream
 from minispec.engine.generation.options import Options, RequestOptions
 from minispec.engine.model.toy import TableModel
 from minispec.errors import InputError, OptionError, PromptError
@@ -46,6 +46,34 @@ def test_options_of_other_types(options):
     with pytest.raises(OptionError, match=r"^[a-z-]+ is .*; it must be [^\n]+$") as caught:
         generate([0], target=TARGET, draft=DRAFT, **options)
     assert str(caught.value).startswith(name.replace("_", "-"))
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda: generate([0], target=None), "target is None; it must be a name, a folder or a loaded model"),
+        (
+            lambda: generate([0], target=TARGET, draft=5),
+            "draft is 5; it must be a name, a folder, a loaded model, a dra",
+        ),
+        (lambda: Engine(target=[1]), "target is [1]; it must be"),
+        (lambda: Engine(TARGET).add([0], draft=5), "draft is 5; it must be"),
+        (lambda: load_model(None), "the model is None; it must be a folder, a bundled or a hub name"),
+        (lambda: generate_many(None), "prompts is None; it must be a list of texts"),
+        (lambda: generate_many("a"), "prompts is 'a'; it must be a list of texts. Put one text into brackets"),
+        (
+            lambda: generate([0], tempreature=1.0),
+            "tempreature is no option of a generation. Did you mean 'temperature'?",
+        ),
+        (lambda: Engine(TARGET).add([0], sead=1), "sead is no option of a generation. Did you mean 'seed'?"),
+        (lambda: generate([0], qqq=1), "qqq is no option of a generation. help(minispec.generate) lists them all"),
+    ],
+)
+def test_what_cannot_be_is_one_line(call, words):
+    with pytest.raises(InputError) as caught:
+        call()
+    assert words in str(caught.value)
+    assert "\n" not in str(caught.value)
 
 
 def test_a_least_length_beyond_the_most():

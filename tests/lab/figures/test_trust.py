@@ -114,9 +114,12 @@ def test_a_run_that_loses_says_what_would_help(cost_ratio: float, verify_cost: f
     """α = 0.5 with drafts of seven: short ones pay; or only free ones; or none."""
     model = TableModel(8, 64, seed=1, concentration=0.5)
     run = generate([1], target=model, draft=TableModel(8, 64, seed=1, concentration=0.5), max_tokens=40, gamma=7)
-    metrics = dataclasses.replace(run.metrics, alpha=0.5, mean_acceptance_length=1.99)
+    metrics = dataclasses.replace(run.metrics, alpha=0.5, mean_acceptance_length=1.99, num_steps=20)
     said = advise(dataclasses.replace(run, metrics=metrics), StepCosts(1.0, 7.0, cost_ratio, verify_cost, 0.0), None)
     assert (said is None) if words is None else (said is not None and words in said)
+    if said is not None:
+        short = dataclasses.replace(run, metrics=dataclasses.replace(metrics, num_steps=3))
+        assert "3 steps are too few" in str(advise(short, StepCosts(1.0, 7.0, cost_ratio, verify_cost, 0.0), None))
 
 
 def test_a_verify_curve_says_what_is_wrong_with_it() -> None:
