@@ -50,7 +50,7 @@ def test_options_of_other_types(options):
 
 def test_a_least_length_beyond_the_most():
     with pytest.raises(
-        OptionError, match=r"min-tokens is 5 and max-tokens 3; the text ends there\. Try --max-tokens 5"
+        OptionError, match=r"min-tokens is 5 and max-tokens 3; the first must be at most the second\. Try"
     ):
         generate([0], target=TARGET, draft=DRAFT, min_tokens=5, max_tokens=3)
 

@@ -262,6 +262,7 @@ def test_the_command_shows_all_of_it_and_says_how_to_get_costs() -> None:
     for part in ("α = 0.703 [0.697, 0.709]", "best γ 4", "now γ 3", "1.01x [1.01, 1.02]", "batches of up to about 167"):
         assert part in words
     assert "num_speculative_tokens of 1 and of 5 in --speculative-config" in told(page)
+    assert "To find it: 1. Measure u: the seconds per token without drafts. 2. Measure s(1) and s(5)" in told(page)
     assert json.loads(told(page, "--json"))["advice"] is None
     assert json.loads(told(page, "--json", "--cost-ratio", "0.1"))["advice"]["best"]["gamma"] == 4
 
