@@ -109,6 +109,14 @@ def test_only_lab_notes_name_machines_commits_and_hopes() -> None:
     assert found == {}
 
 
+def test_a_page_whose_code_needs_pytest_says_how_to_install_it() -> None:
+    """README's install has none."""
+    pages = [path.read_text(encoding="utf-8") for path in DOCS.glob("*.md")]
+    importing = [page for page in pages if "\nimport pytest\n" in page]
+    assert importing
+    assert all("pip install pytest" in page for page in importing)
+
+
 def test_pages_are_short_enough_to_be_read() -> None:
     limits = {"README.md": 120, "extend.md": 250}  # four programs, complete
     pages = [ROOT / "README.md", *(page for page in DOCS.glob("*.md") if page.name not in MADE)]

@@ -41,13 +41,23 @@ def canary(log: Path, as_json: bool) -> None:
     elif loss is not None:
         out.print(f"as it stands, the canary loses: {loss}", markup=False)
     else:
-        out.print("as it stands, the canary does not lose")
+        out.print(_conclude(found.tpot_ratio), markup=False)
+
+
+def _conclude(times: Figure) -> str:
+    """Say what the seconds per token show where the canary has not lost."""
+    if times.low is None or times.high is None:
+        return "undecided: too few requests for an interval; come back when more have ended"
+    told = f"{_figure(times)} times the baseline's seconds per token"
+    if times.low <= 1.0 <= times.high:
+        return f"undecided: the canary takes {told}, and the interval contains 1"
+    return f"as it stands, the canary does not lose: it takes {told}"
 
 
 def _table(found: Comparison) -> Table:
     table = Table(box=None, pad_edge=False)
-    for heading in ("", *ARMS, "canary against baseline"):
-        table.add_column(heading, no_wrap=True)
+    for heading in ("", *ARMS, "against baseline"):
+        table.add_column(heading)  # may wrap: 80 columns, also a pipe's, must not cut a number off
     arms = [found.arms[arm] for arm in ARMS]
     table.add_row("requests", *(str(arm.num_requests) for arm in arms), "")
     lengths = (f"{arm.num_tokens / max(1, arm.num_requests):.1f}" for arm in arms)
@@ -55,7 +65,7 @@ def _table(found: Comparison) -> Table:
     latencies = (("tpot_s", "ms per token", found.tpot_ratio), ("ttft_s", "ms to first token", found.ttft_ratio))
     for name, label, against in latencies:
         times = [getattr(arm, name) for arm in arms]
-        told = ("-" if each is None else f"P50 {1e3 * each['p50']:.1f}, P99 {1e3 * each['p99']:.1f}" for each in times)
+        told = ("-" if each is None else f"P50 {1e3 * each['p50']:.1f}\nP99 {1e3 * each['p99']:.1f}" for each in times)
         table.add_row(label, *told, _figure(against, " x"))
     table.add_row("tokens per pass", *(_figure(arm.tokens_per_forward) for arm in arms), "")
     table.add_row("drafts accepted", *(_figure(arm.acceptance) for arm in arms), "")

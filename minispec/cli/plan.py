@@ -186,12 +186,14 @@ def _advise(
     else:
         row = ", ".join(f"{c:g}: γ {b.gamma}, {b.speedup:.2f}x" for c, b in advice.best_by_cost(found).items())
         out.print(f"\nbest γ by c (v = 1, o = 0): {row}", soft_wrap=True)
-        out.print(
-            "c is not given. With s(γ) the seconds of a step and u the seconds per token without drafts, c is at most "
-            f"(s(5) - s(1)) / 4u, and v + o at most s(1) / u - c; {advice.COSTS_OF[found.engine]}.",
-            soft_wrap=True,
-            markup=False,
-        )
+        for line in (
+            "c is not given. To find it:",
+            "1. Measure u: the seconds per token without drafts.",
+            "2. Measure s(1) and s(5): the seconds of a step with drafts of 1 and of 5 tokens. Here, "
+            f"{advice.COSTS_OF[found.engine]}.",
+            "3. c is at most (s(5) - s(1)) / (4 u), and v + o at most s(1) / u - c. Pass c as --cost-ratio.",
+        ):
+            out.print(line, soft_wrap=True, markup=False)
     for odd in advice.oddities(found):
         out.print(f"odd: {odd}", soft_wrap=True, markup=False)
 

@@ -304,7 +304,7 @@ def describe_options(service: Service) -> dict[str, Any]:
         ],
         "gamma": {"min": 0, "max": settings.max_gamma, "default": gamma, "policies": list(POLICIES)},
         "temperature": {"min": 0, "max": 2, "default": 1},
-        "top_p": {"min": 0, "max": 1, "default": 1},
+        "top_p": {"exclusiveMinimum": 0, "max": 1, "default": 1},
         "max_tokens": {"min": 0, "max": settings.context - 1, "default": DEFAULT_MAX_TOKENS},
         "n": {"min": 1, "max": settings.most_choices, "default": 1},
         "logprobs": {"min": 0, "max": MAX_LOGPROBS},

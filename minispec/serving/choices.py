@@ -169,8 +169,8 @@ def _check(request: CompletionRequest, settings: Settings) -> None:
     most = DEFAULT_MAX_TOKENS if request.max_tokens is None else request.max_tokens
     if (request.min_tokens or 0) > most:
         refuse(
-            f"min_tokens is {request.min_tokens} and max_tokens {most}; the text ends there. Ask for a max_tokens of "
-            f"{request.min_tokens}",
+            f"min_tokens is {request.min_tokens} and max_tokens {most}; the first must be at most the second. Ask for "
+            f"a min_tokens of {most}, or for more max_tokens",
             "min_tokens",
         )
     if (request.max_tokens or 0) >= settings.context:

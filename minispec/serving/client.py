@@ -93,14 +93,15 @@ def read(url: str, prompt: str, *, client: httpx.Client | None = None, **fields:
     ServerError
         If the server refuses, or something goes wrong on the way.
     """
+    url = url.rstrip("/")
     with contextlib.nullcontext(client) if client else httpx.Client(timeout=60.0) as http:
-        model = http.get(f"{url}/v1/options").json()["model"]
+        model = _take_word(http.get(f"{url}/v1/options"), "model")
         body = {"model": model, "prompt": prompt, "provisional": True, **fields, "stream": True}
         readings = [Reading() for _ in range(fields.get("n", 1))]
         with http.stream("POST", f"{url}/v1/completions", json=body) as answer:
             if answer.status_code != httpx.codes.OK:
                 answer.read()
-                raise ServerError(answer.json()["error"]["message"])
+                raise ServerError(_take_word(answer, "error", "message"))
             for name, data in parse(answer.iter_lines()):
                 if name in ("provisional", "settled"):
                     readings[data["index"]].take(name, data)
@@ -108,6 +109,20 @@ def read(url: str, prompt: str, *, client: httpx.Client | None = None, **fields:
                     for choice in data["choices"]:
                         readings[choice["index"]].take("", choice)
                 yield readings
+
+
+def _take_word(answer: httpx.Response, *names: str) -> str:
+    """Return the text under these names, which every answer of minispec has."""
+    try:
+        found = answer.json()
+        for name in names:
+            found = found[name]
+    except (ValueError, KeyError, TypeError):
+        raise ServerError(
+            f"{answer.url} answers {answer.status_code} without {'.'.join(names)}, which every minispec server gives. "
+            "Give the address that minispec serve prints"
+        ) from None
+    return str(found)
 
 
 def main(url: str, prompt: str) -> None:
@@ -125,4 +140,14 @@ if __name__ == "__main__":
     if len(sys.argv) != 3:
         print('give the server\'s address and a prompt: http://127.0.0.1:8000 "Once upon a time"', file=sys.stderr)
         sys.exit(2)
-    main(*sys.argv[1:])
+    try:
+        main(*sys.argv[1:])
+    except ServerError as refusal:
+        print(refusal, file=sys.stderr)
+        sys.exit(2)
+    except (httpx.HTTPError, httpx.InvalidURL, UnicodeError) as error:
+        print(
+            f"{sys.argv[1]} cannot be asked ({error}). Start minispec serve, and give the address that it prints",
+            file=sys.stderr,
+        )
+        sys.exit(2)

@@ -255,9 +255,10 @@ def read_log(path: Path) -> tuple[list[Observation], str | None]:
     verdict = None
     names = {each.name for each in fields(Observation)}
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
+        content = path.read_text(encoding="utf-8")
     except (OSError, UnicodeError) as error:
         raise InputError(f"{quote(str(path))} cannot be read ({explain(error)}). Name a file of --canary-log") from None
+    lines = content.splitlines()
     for number, line in enumerate(lines, 1):
         try:
             record = json.loads(line)
@@ -268,7 +269,7 @@ def read_log(path: Path) -> tuple[list[Observation], str | None]:
                 raise ValueError("other fields")
             seen.append(_read(record))
         except (ValueError, TypeError, RecursionError) as error:
-            if number == len(lines) and not line.endswith("}"):
+            if number == len(lines) and line.startswith("{") and not content.endswith(("}", "\n")):
                 break  # the server is writing it
             raise InputError(
                 f"line {number} of {quote(str(path))} is no observation ({explain(error)}). Name a file of --canary-log"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import socket
 import sys
 from collections.abc import Sequence
@@ -48,6 +49,10 @@ def bind(host: str, port: int) -> socket.socket:
         bound.bind(address)
     except OSError as error:
         bound.close()
+        if error.errno == errno.EADDRNOTAVAIL:
+            raise OptionError(
+                f"host is {host!r}, which is no address of this machine ({error.strerror}). Try --host 127.0.0.1"
+            ) from None
         raise OptionError(
             f"cannot listen on {host} port {port} ({error.strerror}). Another program may have it; try --port 0, "
             "which takes a free one"

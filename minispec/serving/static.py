@@ -103,7 +103,7 @@ def _describe(weights: dict[str, dict[str, Any]]) -> dict[str, Any]:
         ],
         "gamma": {"min": 0, "max": _MAX_GAMMA, "default": DEFAULT_GAMMA, "policies": []},
         "temperature": {"min": 0, "max": 2, "default": 1},
-        "top_p": {"min": 0, "max": 1, "default": 1},
+        "top_p": {"exclusiveMinimum": 0, "max": 1, "default": 1},
         "max_tokens": {"min": 0, "max": context - 1, "default": 16},
         "n": {"min": 1, "max": 1, "default": 1},
         "logprobs": {"min": 0, "max": _MAX_LOGPROBS},

@@ -38,13 +38,24 @@ def test_a_client_stays_open_and_can_be_used_again(server):
     assert texts[0] == texts[1] != ""
 
 
-def test_without_a_prompt_it_says_what_it_needs():
-    done = subprocess.run(
-        [sys.executable, "-m", "minispec.serving.client", "http://127.0.0.1:9"], capture_output=True, text=True
-    )
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (["http://127.0.0.1:9"], "give the server's address and a prompt"),
+        (["http://127.0.0.1:9", "x"], "http://127.0.0.1:9 cannot be asked"),
+        (["127.0.0.1", "x"], "127.0.0.1 cannot be asked"),
+        (["http://[", "x"], "http://[ cannot be asked"),
+        (["SERVER/", ""], 'prompt is ""; it must be a text'),
+        (["SERVER/v1", "x"], "/v1/v1/options answers 404 without model"),
+    ],
+)
+def test_what_it_cannot_do_is_one_line(server, arguments, complaint):
+    command = [sys.executable, "-m", "minispec.serving.client", *arguments]
+    command[3] = command[3].replace("SERVER", server.url)
+    done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 2
     assert done.stderr.count("\n") == 1
-    assert "give the server's address and a prompt" in done.stderr
+    assert complaint in done.stderr
 
 
 def test_refusals_and_faults_are_raised(server):

@@ -268,6 +268,12 @@ def test_models_options_health(server, client):
     assert [draft["tree"] for draft in options["drafts"]] == [False, False, False, True, False]
     assert options["defaults"] == {"draft": "tiny-draft", "gamma": "load", "verify": COUPLED}
     assert options["context"] == 512
+    schema = server.client.get("/openapi.json").json()["components"]["schemas"]["CompletionRequest"]["properties"]
+    for name in ("temperature", "top_p"):
+        [number] = [kind for kind in schema[name]["anyOf"] if kind["type"] == "number"]
+        least = "exclusiveMinimum" if "exclusiveMinimum" in number else "minimum"
+        assert options[name][least.replace("minimum", "min")] == number[least]
+        assert ("min" in options[name]) == (least == "minimum")
     for path in ("health", "ready"):
         assert server.client.get(f"/{path}").status_code == 200
 

@@ -120,7 +120,7 @@ def test_a_port_in_use_is_said_before_anything_is_loaded(run_here):
         (["--draft", "ngramm"], ["Did you mean", "ngram"]),
         (["--draft", "ngram:n=0"], ["ngram"]),
         (["--host", "no.such.host.invalid"], ["--host 127.0.0.1"]),
-        (["--host", "203.0.113.7"], ["203.0.113.7"]),
+        (["--host", "203.0.113.7"], ["host is '203.0.113.7', which is no address of this machine", "--host 127.0.0.1"]),
         (["--port", "70000"], ["70000"]),
         (["--gamma", "nonsense"], ["nonsense"]),
         (["--verify", "nonsense"], ["nonsense"]),

@@ -119,9 +119,13 @@ def test_the_log_is_read_back(tmp_path):
         '{"arm": "canary", "num_tokens": "x"}',
         json.dumps({"verdict": 1, "x": 2}),
     ):
-        path.write_text(line + "\n" + log.getvalue(), encoding="utf-8")
-        with pytest.raises(InputError, match="line 1"):
-            read_log(path)
+        for rest in (log.getvalue(), ""):
+            path.write_text(line + "\n" + rest, encoding="utf-8")
+            with pytest.raises(InputError, match="line 1"):
+                read_log(path)
+    path.write_text("no line of a log begins so", encoding="utf-8")
+    with pytest.raises(InputError, match="line 1"):
+        read_log(path)
     with pytest.raises(InputError, match="cannot be read"):
         read_log(tmp_path / "none")
 
@@ -130,14 +134,32 @@ def test_the_report(run_here, tmp_path):
     log = io.StringIO()
     feed(Rollout(0.5, log=log), np.random.default_rng(0), 40, factor=3.0)
     (tmp_path / "log").write_text(log.getvalue(), encoding="utf-8")
-    done = run_here("serve", "canary", "log")
+    done = run_here("serve", "canary", "log", COLUMNS="80")
     assert done.returncode == 0, done.stderr
     for word in ("ms per token", "requests", "40", "the server went back to the baseline: slower"):
         assert word in done.stdout
+    assert "…" not in done.stdout, "80 columns, as a pipe has, cut no number off"
+    assert "P99 73.4" in done.stdout
     told = json.loads(run_here("serve", "canary", "log", "--json").stdout)
     assert told["tpot_ratio"][0] == pytest.approx(3.0, rel=0.3)
     (tmp_path / "log").write_text("", encoding="utf-8")
     assert run_here("serve", "canary", "log").returncode == 2
+
+
+@pytest.mark.parametrize(
+    ("count", "factor", "word"),
+    [
+        (1, 1.0, "undecided: too few requests"),
+        (10, 1.0, "and the interval contains 1"),
+        (60, 0.5, "as it stands, the canary does not lose: it takes 0.4"),
+        (10, 4.0, "as it stands, the canary loses: slower"),
+    ],
+)
+def test_the_report_is_undecided_where_the_interval_contains_1(run_here, tmp_path, count, factor, word):
+    log = io.StringIO()
+    feed(Rollout(0.5, log=log), np.random.default_rng(0), count, factor=factor)
+    (tmp_path / "log").write_text(log.getvalue(), encoding="utf-8")
+    assert word in " ".join(run_here("serve", "canary", "log").stdout.split())
 
 
 def test_a_server_assigns_counts_and_reports(target, draft):

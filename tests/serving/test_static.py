@@ -35,7 +35,9 @@ def test_every_file_that_is_named_is_there_and_no_address_leaves_the_folder(fold
     kept = json.loads(re.search(r"FILES = (\[.*\]);", (folder / "offline.js").read_text(encoding="utf-8"))[1])
     there = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
     assert set(kept) - {"./"} == {name for name in there if not name.startswith("weights/") and name != "offline.js"}
-    listed = json.loads((folder / "options.json").read_text(encoding="utf-8"))["files"]
+    options = json.loads((folder / "options.json").read_text(encoding="utf-8"))
+    assert options["top_p"] == {"exclusiveMinimum": 0, "max": 1, "default": 1}, "0 is refused"
+    listed = options["files"]
     weights = {name: (folder / name).read_bytes() for name in there if re.fullmatch(r"weights/.*(?<!\.md)", name)}
     assert listed == {
         name: {"bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}

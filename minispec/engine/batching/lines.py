@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -148,11 +149,22 @@ def read_requests(path: Path, defaults: Mapping[str, Any]) -> list[Request | Bad
 
 def _read_object(line: str) -> dict[str, Any]:
     try:
-        entry = json.loads(line)
+        entry = json.loads(line, object_pairs_hook=_take_pairs)
+    except InputError:
+        raise
     except (ValueError, RecursionError) as error:
         raise PromptError(f'no JSON ({explain(error)}); a line is an object such as {{"prompt": "Once"}}') from None
     if not isinstance(entry, dict):
         raise PromptError(f'{quote(line.strip())} is no object; a line is one, such as {{"prompt": "Once"}}')
+    return entry
+
+
+def _take_pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return an object; with a key twice, JSON leaves open which value holds."""
+    entry = dict(pairs)
+    if len(entry) < len(pairs):
+        [(again, _)] = Counter(key for key, _ in pairs).most_common(1)
+        raise PromptError(f"key {quote_json(again)} is there more than once; a line names each key once. Leave one out")
     return entry
 
 

@@ -88,8 +88,8 @@ class Options(SamplingParams):
                 raise OptionError(f"{name} is {quote(getattr(self, name))}; it must be True or False")
         if self.min_tokens > self.max_tokens >= 0:
             raise OptionError(
-                f"min-tokens is {self.min_tokens} and max-tokens {self.max_tokens}; the text ends there. "
-                f"Try --max-tokens {self.min_tokens}"
+                f"min-tokens is {self.min_tokens} and max-tokens {self.max_tokens}; the first must be at most "
+                f"the second. Try --max-tokens {self.min_tokens}"
             )
         if self.fallback != "off" and self.fallback not in SCOPES:
             raise OptionError(

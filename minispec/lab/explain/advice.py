@@ -15,7 +15,8 @@ from minispec.theory.intervals import Figure
 COSTS_OF: Mapping[str, str] = {
     "vLLM": "s is vllm:request_time_per_output_token_seconds times the mean acceptance length, at a "
     "num_speculative_tokens of 1 and of 5 in --speculative-config",
-    "minispec": "`minispec plan --measured` measures c, v and o itself; or s is time_per_output_token_seconds times τ",
+    "minispec": "s is minispec:time_per_output_token_seconds times τ, at a `serve --gamma` of 1 and of 5; or let "
+    "`minispec plan --measured` measure c, v and o",
     "llama.cpp": "s is predicted_ms / (predicted_n - draft_n_accepted), at a --spec-draft-n-max of 1 and of 5",
     "SGLang": "s is sglang:inter_token_latency_seconds times the acceptance length, at a --speculative-num-steps of 1 "
     "and of 5",

@@ -30,7 +30,7 @@ _LONGEST = 63  # tokens of a draft
 _MANY = 8  # requests from which on they count as the independent units
 _EXPECTED = (
     "a metrics page with vllm:spec_decode_… or sglang:spec_accept_length, or JSON with metrics.speculative_decoding "
-    "(vLLM), timings.draft_n (llama.cpp), meta_info.spec_verify_ct or internal_states (SGLang)"
+    "(vLLM, minispec), timings.draft_n (llama.cpp), meta_info.spec_verify_ct or internal_states (SGLang)"
 )
 
 
@@ -198,6 +198,7 @@ def _fetch(source: str) -> str:
 
 _LINE = re.compile(r"(?P<name>[A-Za-z_:][\w:]*)(?:\{(?P<labels>.*)\})?\s+(?P<value>\S+)(?:\s+-?\d+)?")
 _LABEL = re.compile(r'(\w+)="((?:[^"\\]|\\.)*)"')
+_MEANING = "minispec counts as vLLM does; its τ is tokens per pass, steps that drafted nothing included"
 _COUNTERS = re.compile(r"(vllm|minispec):spec_decode_num_(drafts|draft_tokens|accepted_tokens|accepted_tokens_per_pos)")
 _GAUGES = re.compile(r"sglang:spec_(accept_length|accept_rate|num_steps|num_draft_tokens)")
 
@@ -280,7 +281,7 @@ def _from_series(series: Series, where: str, gamma: int | None) -> Acceptance:
         "vLLM's mean acceptance length is 1 + accepted / drafts: with the bonus token; its acceptance rate is accepted "
         "/ drafted. Its rate by position divides by all drafts; the table above divides by those judged there"
         if engine == "vLLM"
-        else "minispec counts as vLLM does; its τ is tokens per pass, steps that drafted nothing included"
+        else _MEANING
     )
     return _of_counters(engine, where, meaning, (steps, drafted, accepted), per_place, gamma)
 
@@ -415,7 +416,13 @@ def _lines(body: str, where: str) -> Iterator[Json]:
 
 
 def _from_documents(documents: Sequence[Json], where: str, gamma: int | None) -> Acceptance:
-    found = [(kind, content) for each in documents for kind, content in _recognise(each)]
+    # minispec's answers hold vLLM's object; its streams tell it in a chunk without choices.
+    ours = {str(each.get("id")) for each in documents if _is_of_minispec(each)}
+    found = [
+        ("minispec" if kind == "vLLM" and str(each.get("id")) in ours else kind, content)
+        for each in documents
+        for kind, content in _recognise(each)
+    ]
     kinds = sorted({kind for kind, _ in found})
     if not kinds:
         _refuse(f"{where} has no figures of speculative decoding; it must be {_EXPECTED}")
@@ -423,6 +430,11 @@ def _from_documents(documents: Sequence[Json], where: str, gamma: int | None) ->
         _refuse(f"{where} has answers of {' and '.join(kinds)} together. Give one server's answers")
     read = _READERS[kinds[0]]
     return read([content for _, content in found], where, gamma)
+
+
+def _is_of_minispec(document: Json) -> bool:
+    choices = document.get("choices")
+    return isinstance(choices, list) and any(isinstance(each, dict) and "minispec" in each for each in choices)
 
 
 def _recognise(document: Json) -> Iterator[tuple[str, Json]]:
@@ -482,6 +494,10 @@ def _from_vllm(answers: Sequence[Json], where: str, gamma: int | None) -> Accept
         places=tuple(zip(accepted_at, judged_at, strict=True))[:longest],
         requests=tuple(requests),
     )
+
+
+def _from_minispec(answers: Sequence[Json], where: str, gamma: int | None) -> Acceptance:
+    return replace(_from_vllm(answers, where, gamma), engine="minispec", meaning=_MEANING)
 
 
 def _histograms(each: Json, here: str, steps: int, drafted: int, accepted: int) -> dict[int, list[int]]:
@@ -619,6 +635,7 @@ def _from_server_info(pages: Sequence[Json], where: str, gamma: int | None) -> A
 
 _READERS: dict[str, Callable[[Sequence[Json], str, int | None], Acceptance]] = {
     "vLLM": _from_vllm,
+    "minispec": _from_minispec,
     "llama.cpp": _from_llama_cpp,
     "SGLang": _from_sglang,
     "SGLang's server info": _from_server_info,

@@ -17,7 +17,7 @@ export class Controls {
     field("rule").replaceChildren(...rules.map(({ name, lossless }) => make("option", { value: name }, lossless ? name : `${name} (lossy)`)));
     for (const name of gamma.policies) field("policy").append(make("option", { value: name }, name));
     for (const name of SLIDERS) {
-      const { min, max, default: usual } = options[name];
+      const { min = 0, max, default: usual } = options[name]; // top_p has exclusiveMinimum, and a least value here
       Object.assign(field(name), { min: Math.max(min, LEAST[name] ?? min), max: Math.min(max, MOST[name] ?? max) });
       field(name).value = START[name] ?? (Number.isFinite(usual) ? usual : 3);
     }

@@ -78,7 +78,7 @@ def test_what_cannot_be_is_one_line(call, words):
 
 def test_a_least_length_beyond_the_most():
     with pytest.raises(
-        OptionError, match=r"min-tokens is 5 and max-tokens 3; the text ends there\. Try --max-tokens 5"
+        OptionError, match=r"min-tokens is 5 and max-tokens 3; the first must be at most the second\. Try"
     ):
         generate([0], target=TARGET, draft=DRAFT, min_tokens=5, max_tokens=3)
 

@@ -237,6 +237,20 @@ def test_what_is_odd_is_said() -> None:
     assert "1.50 tokens long" in odd([(1, 1), (2, 1)] * 300)
 
 
+def test_answers_of_minispec_are_told_by_their_choices() -> None:
+    vllm: dict[str, object] = {"id": "cmpl-1", "choices": [{"index": 0}], **as_answer([(3, 3), (3, 0)])}
+    ours: dict[str, object] = {**vllm, "id": "cmpl-2", "choices": [{"index": 0, "minispec": {"draft": "ngram"}}]}
+    stream = [{"id": "cmpl-2", "choices": ours["choices"], "metrics": None}, {**ours, "choices": []}]
+    assert parse_acceptance(json.dumps(vllm), "an answer").engine == "vLLM"
+    for text in (json.dumps(ours), "\n".join(f"data: {json.dumps(each)}" for each in stream)):
+        found = parse_acceptance(text, "an answer")
+        assert found.engine == "minispec"
+        assert "vLLM's" not in found.meaning
+        assert (found.steps, found.accepted) == (2, 3)
+    with pytest.raises(SourceError, match="answers of minispec and vLLM together"):
+        parse_acceptance(json.dumps([vllm, ours]), "answers")
+
+
 def test_the_command_shows_all_of_it_and_says_how_to_get_costs() -> None:
     def told(*arguments: str) -> str:
         done = CliRunner().invoke(cli, ["plan", "--from", *arguments])
@@ -248,6 +262,7 @@ def test_the_command_shows_all_of_it_and_says_how_to_get_costs() -> None:
     for part in ("α = 0.703 [0.697, 0.709]", "best γ 4", "now γ 3", "1.01x [1.01, 1.02]", "batches of up to about 167"):
         assert part in words
     assert "num_speculative_tokens of 1 and of 5 in --speculative-config" in told(page)
+    assert "To find it: 1. Measure u: the seconds per token without drafts. 2. Measure s(1) and s(5)" in told(page)
     assert json.loads(told(page, "--json"))["advice"] is None
     assert json.loads(told(page, "--json", "--cost-ratio", "0.1"))["advice"]["best"]["gamma"] == 4
 
