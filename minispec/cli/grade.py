@@ -25,7 +25,7 @@ assignment_option = click.option("--assignment", "-a", required=True, help="The 
 assignments_option = click.option(
     "--assignments",
     type=click.Path(path_type=Path),
-    help="Folder of assignments [default: lessons/assignments of the checkout].",
+    help="Folder of assignments [default: lessons/assignments of the checkout, or here].",
 )
 jobs_option = click.option(
     "--jobs", "-j", type=click.IntRange(1), help="Submissions graded at once [default: one per core]."

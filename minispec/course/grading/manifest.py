@@ -261,20 +261,22 @@ def without_regions(source: str, name: str, stub: str | None) -> Iterator[str]:
 
 
 def assignments_folder(given: Path | None) -> Path:
-    """Return the folder of assignments: the one given, or ``lessons/assignments`` of the checkout.
+    """Return the folder of assignments: the one given, or ``lessons/assignments`` of the checkout or here.
 
     Raises
     ------
     InputError
         If there is none.
     """
-    folder = given or Path(__file__).resolve().parents[3] / "lessons" / "assignments"
-    if not is_there(folder, Path.is_dir):
-        raise InputError(
-            f"there is no folder {folder}; assignments come with the repository, not with the package. "
-            "Say where they are with --assignments DIR"
-        )
-    return folder
+    usual = Path("lessons", "assignments")  # from here where the package is installed: it holds none itself
+    places = [given] if given else [Path(__file__).resolve().parents[3] / usual, usual]
+    for folder in places:
+        if is_there(folder, Path.is_dir):
+            return folder
+    raise InputError(
+        f"there is no folder {places[-1]}; assignments come with the repository, not with the package. "
+        "Work in a clone's folder, or say where they are with --assignments DIR"
+    )
 
 
 def is_there(path: Path, is_kind: Callable[[Path], bool]) -> bool:
