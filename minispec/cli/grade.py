@@ -81,7 +81,7 @@ def grade(
     for path in submissions:
         check_apart({"SUBMISSIONS": path, "--output": output})
     found = load_assignment(assignment, assignments)
-    when = choose_times(found, times, len(submissions))
+    when = choose_times(found, times, submissions)
     job = Job(assignment, assignments, choose_secret(secret_file, found) or DEFAULT_SECRET, choose_layers(without))
     reports = grade_watched(job, submissions, jobs)
     judge_lateness(found, submissions, reports, when)
@@ -104,11 +104,11 @@ def choose_secret(path: Path | None, assignment: Assignment) -> bytes | None:
     return os.environ.get("MINISPEC_GRADE_SECRET", "").encode() or assignment.secret
 
 
-def choose_times(assignment: Assignment, source: str | None, num_submissions: int) -> Times | None:
-    """Return what knows when so many submissions were handed in; None where nobody was asked to know."""
+def choose_times(assignment: Assignment, source: str | None, submissions: Sequence[Path]) -> Times | None:
+    """Return what knows when submissions were handed in; None where nobody was asked to know."""
     if source is not None and assignment.due is None:
         raise InputError(f"--times {source}: {assignment.id} is never due; put a table [due] into its assignment.toml")
-    return None if source is None else read_times(source, num_submissions)
+    return None if source is None else read_times(source, submissions)
 
 
 def judge_lateness(
