@@ -15,7 +15,7 @@ from minispec.course.grading import jail
 from minispec.course.grading.classroom import Job, grade_all
 from minispec.course.grading.formats import FORMATS, points, render
 from minispec.course.grading.grade import DEFAULT_SECRET
-from minispec.course.grading.manifest import Assignment, load_assignment, read_secret
+from minispec.course.grading.manifest import Assignment, check_secret, load_assignment, read_secret
 from minispec.course.grading.report import Report
 from minispec.course.grading.times import MTIME, Times, read_times
 from minispec.engine.files import check_apart, check_writable, write_text
@@ -33,7 +33,7 @@ jobs_option = click.option(
 secret_option = click.option(
     "--secret-file",
     type=click.Path(path_type=Path),
-    help="Draw the hidden cases from the bytes of this file [default: the file 'secret' next to the assignment].",
+    help="Draw the hidden cases from the bytes in it, at least 16 [default: the file 'secret' next to the assignment].",
 )
 times_option = click.option(
     "--times",
@@ -101,7 +101,8 @@ def choose_secret(path: Path | None, assignment: Assignment) -> bytes | None:
     """Return what decides the hidden cases; None where nobody has chosen it."""
     if path is not None:
         return read_secret(path)
-    return os.environ.get("MINISPEC_GRADE_SECRET", "").encode() or assignment.secret
+    told = os.environ.get("MINISPEC_GRADE_SECRET", "").encode()
+    return check_secret(told, "MINISPEC_GRADE_SECRET") if told else assignment.secret
 
 
 def choose_times(assignment: Assignment, source: str | None, submissions: Sequence[Path]) -> Times | None:

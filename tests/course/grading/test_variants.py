@@ -294,7 +294,7 @@ def test_the_public_tests_of_a_variant_pass_on_its_solution(name: str, made, tmp
 
 
 def test_a_variant_is_built_and_graded_with_what_was_built(tmp_path: Path) -> None:
-    key = write(tmp_path / "key", "ours")
+    key = write(tmp_path / "key", "a secret of ours")
     options = ("--variant", "2027s", "--assignments", ASSIGNMENTS, "-o", tmp_path / "out", "--secret-file", key)
     done = call("build", "v0", *options, "--for", "student", "--for", "grader")
     assert done.exit_code == 0, done.exception
@@ -303,7 +303,7 @@ def test_a_variant_is_built_and_graded_with_what_was_built(tmp_path: Path) -> No
     assert all(f"def {new}(" in starter for new in drawn.names.values())
     assert f"FLOOR = {drawn.constants['FLOOR']}" in starter
     grader = tmp_path / "out" / "v0" / "grader"
-    assert load_assignment("v0", grader).secret == b"ours"
+    assert load_assignment("v0", grader).secret == b"a secret of ours"
     assert "solution.py" in [path.name for path in (grader / "v0").iterdir()]
     write(tmp_path / "room" / "new.py", load_assignment("v0", grader).solution)
     write(tmp_path / "room" / "old.py", usual("v0").solution)
