@@ -49,7 +49,7 @@ def assignment() -> None:
 @click.option(
     "--secret-file",
     type=click.Path(path_type=Path),
-    help="Its bytes decide the hidden cases of every form that grades [default: new ones, drawn now].",
+    help="Its bytes, at least 16, decide the hidden cases of every form that grades [default: new ones, drawn now].",
 )
 @variant_option
 @unlike_option

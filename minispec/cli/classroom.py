@@ -78,7 +78,7 @@ def classroom(
     paths, found = submissions_in(folder), load_assignment(assignment, assignments)
     if folder.resolve() in [output.resolve(), *output.resolve().parents]:
         raise OptionError(f"--output {output} lies among the submissions; name a folder outside {folder}")
-    when = choose_times(found, times, len(paths))
+    when = choose_times(found, times, paths)
     if found.due is not None and when is None:
         click.echo(f"{found.id} is {found.due.words}: nobody counts as late without --times", err=True)
     earlier = None if against is None else read_reports(against / REPORTS)

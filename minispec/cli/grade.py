@@ -15,7 +15,7 @@ from minispec.course.grading import jail
 from minispec.course.grading.classroom import Job, grade_all
 from minispec.course.grading.formats import FORMATS, points, render
 from minispec.course.grading.grade import DEFAULT_SECRET
-from minispec.course.grading.manifest import Assignment, load_assignment, read_secret
+from minispec.course.grading.manifest import Assignment, check_secret, load_assignment, read_secret
 from minispec.course.grading.report import Report
 from minispec.course.grading.times import MTIME, Times, read_times
 from minispec.engine.files import check_apart, check_writable, write_text
@@ -25,7 +25,7 @@ assignment_option = click.option("--assignment", "-a", required=True, help="The 
 assignments_option = click.option(
     "--assignments",
     type=click.Path(path_type=Path),
-    help="Folder of assignments [default: lessons/assignments of the checkout].",
+    help="Folder of assignments [default: lessons/assignments of the checkout, or here].",
 )
 jobs_option = click.option(
     "--jobs", "-j", type=click.IntRange(1), help="Submissions graded at once [default: one per core]."
@@ -33,7 +33,7 @@ jobs_option = click.option(
 secret_option = click.option(
     "--secret-file",
     type=click.Path(path_type=Path),
-    help="Draw the hidden cases from the bytes of this file [default: the file 'secret' next to the assignment].",
+    help="Draw the hidden cases from the bytes in it, at least 16 [default: the file 'secret' next to the assignment].",
 )
 times_option = click.option(
     "--times",
@@ -81,7 +81,7 @@ def grade(
     for path in submissions:
         check_apart({"SUBMISSIONS": path, "--output": output})
     found = load_assignment(assignment, assignments)
-    when = choose_times(found, times, len(submissions))
+    when = choose_times(found, times, submissions)
     job = Job(assignment, assignments, choose_secret(secret_file, found) or DEFAULT_SECRET, choose_layers(without))
     reports = grade_watched(job, submissions, jobs)
     judge_lateness(found, submissions, reports, when)
@@ -101,14 +101,15 @@ def choose_secret(path: Path | None, assignment: Assignment) -> bytes | None:
     """Return what decides the hidden cases; None where nobody has chosen it."""
     if path is not None:
         return read_secret(path)
-    return os.environ.get("MINISPEC_GRADE_SECRET", "").encode() or assignment.secret
+    told = os.environ.get("MINISPEC_GRADE_SECRET", "").encode()
+    return check_secret(told, "MINISPEC_GRADE_SECRET") if told else assignment.secret
 
 
-def choose_times(assignment: Assignment, source: str | None, num_submissions: int) -> Times | None:
-    """Return what knows when so many submissions were handed in; None where nobody was asked to know."""
+def choose_times(assignment: Assignment, source: str | None, submissions: Sequence[Path]) -> Times | None:
+    """Return what knows when submissions were handed in; None where nobody was asked to know."""
     if source is not None and assignment.due is None:
         raise InputError(f"--times {source}: {assignment.id} is never due; put a table [due] into its assignment.toml")
-    return None if source is None else read_times(source, num_submissions)
+    return None if source is None else read_times(source, submissions)
 
 
 def judge_lateness(

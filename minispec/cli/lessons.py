@@ -9,6 +9,7 @@ import shutil
 import signal
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from urllib.parse import quote as quote_url
 
@@ -17,7 +18,7 @@ from rich.console import Console
 from rich.table import Table
 
 from minispec.cli.sections import Group
-from minispec.course.teaching.find import ROOTS, Files, find
+from minispec.course.teaching.find import Files, checkout, find
 from minispec.course.teaching.find import lessons as all_lessons
 from minispec.course.teaching.quiz import CANVAS, write_quiz
 from minispec.course.teaching.slides import make_slides
@@ -87,9 +88,9 @@ def open_lessons(number: str | None, folder: Path, browser: bool) -> None:
 @click.option("-o", "--output", "folder", type=click.Path(path_type=Path), required=True, help="Folder for the slides.")
 def slides(numbers: tuple[str, ...], folder: Path) -> None:
     """Run the named lessons, or all of them, and make a deck of slides of each (for instructors, in a clone)."""
-    chosen = [find(number) for number in numbers] or all_lessons()
+    chosen = [replace(files, root=checkout()) for files in [find(number) for number in numbers] or all_lessons()]
     if not chosen[0].source.is_file():
-        raise OptionError("an installed minispec holds no solved lessons; work in a clone of its repository instead")
+        raise OptionError("an installed minispec holds no solved lessons; call it in the top folder of a clone")
     _make(folder)
     for files in chosen:
         path = folder / f"{files.source.stem}.slides.html"
@@ -102,7 +103,7 @@ def slides(numbers: tuple[str, ...], folder: Path) -> None:
 def quiz(folder: Path) -> None:
     """Write questions with answers for Moodle and Canvas (for instructors, in a clone)."""
     _make(folder)
-    for path in write_quiz(ROOTS[0], folder):
+    for path in write_quiz(checkout(), folder):
         click.echo(f"{path}")
     click.echo(f"Moodle imports the first as GIFT. For Canvas: pip install text2qti && text2qti {folder / CANVAS}")
 

@@ -434,7 +434,7 @@ def explain_script(cases, observed, expected):
 
 OTHER_CACHE = ("cache_other", "Your caches are not apart: feeding one changes another.")
 PIECES_OF_A_TEXT = (
-    ("cache_first_piece", "Already the first piece of a text is wrong, though `forward` is right."),
+    ("cache_first_piece", "Already the first piece of a text is wrong, though without a cache it is right."),
     (
         "cache_second_piece",
         "The first piece is right, the second is not: look at its positions, and at which keys and values it sees.",

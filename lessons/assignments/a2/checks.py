@@ -133,7 +133,7 @@ def observe_draws(student, case):
 def same_frequencies(observed, expected):
     """Allow what chance may do to another right method."""
     if observed["drawn"] != expected["drawn"]:
-        return f"sample returned {observed['drawn']!r}, which is no token"
+        return f"the result is {observed['drawn']!r}, which is no token"
     if observed["frequencies"] is None:
         return None
     distance = 0.5 * sum(abs(a - b) for a, b in zip(observed["frequencies"], expected["frequencies"], strict=True))

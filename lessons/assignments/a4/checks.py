@@ -194,7 +194,7 @@ def streams(*rows):
 
 
 def show_stream(case):
-    return f"release over the pieces {case['pieces']} with stops {case['stops']}"
+    return f"called with the pieces {case['pieces']} with stops {case['stops']}"
 
 
 STREAMS = streams(

@@ -90,7 +90,7 @@ def charge(case, kind, plan, tally=None):
 def take(told, ahead, room, right, sure):
     """Return the finished step of one plan, and the draft model's forwards."""
     if not isinstance(told, dict) or not ("copy" in told or {"gamma", "stop_below"} <= set(told)):
-        raise BadPlanError(f"plan returned {str(told)[:80]}; it must hold 'copy', or 'gamma' and 'stop_below'")
+        raise BadPlanError(f"the plan is {str(told)[:80]}; it must hold 'copy', or 'gamma' and 'stop_below'")
     if "copy" in told:
         copied = told["copy"].tolist() if isinstance(told["copy"], np.ndarray) else told["copy"]
         if not isinstance(copied, list) or any(type(token) is not int for token in copied):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import json
 import zipfile
@@ -115,10 +116,25 @@ def build_assignment(assignment: Assignment, output: Path, targets: Sequence[str
         "otter": lambda: _otter(assignment, folder, secret, handed_out()),
     }
     try:
-        with hold_folder(folder):
+        with _leave_nothing_empty(folder), hold_folder(folder):
+            if {"student", "nbgrader", "otter"} & set(targets):
+                handed_out()  # before anything is written: here a solution that fails its own check is noticed
             return [makers[target]() for target in targets]
     except OSError as error:
         raise OutputError(f"{folder} cannot be written: {error.strerror}. Name another folder") from None
+
+
+@contextlib.contextmanager
+def _leave_nothing_empty(folder: Path) -> Iterator[None]:
+    """Remove, after an error, the folders that were made and have nothing in them."""
+    made = [place for place in (folder, *folder.parents) if not place.exists()]
+    try:
+        yield
+    except BaseException:
+        for place in made:
+            with contextlib.suppress(OSError):
+                place.rmdir()
+        raise
 
 
 def student_files(assignment: Assignment) -> Files:

@@ -27,6 +27,8 @@ RECORDED = "recorded.json"
 """In a student's bundle: what the solution gives, in its place."""
 SECRET = "secret"
 """Beside an assignment that grades: the file whose bytes decide the hidden cases. It is never handed out."""
+SHORTEST_SECRET = 16
+"""Bytes that a secret needs where somebody chooses it."""
 CATALOGUES = {"mutants": "mistakes.py", "correct": "correct.py", "held_out": "held_out.py"}
 """Modules of an assignment's folder, by what is in them; see :mod:`minispec.course.grading.catalogue`."""
 HELD_OUT = Path("tests", "course", "grading", "held_out")
@@ -118,7 +120,7 @@ class Assignment:
             If the file cannot be read, or is empty.
         """
         path = self.folder / SECRET
-        return read_secret(path) if path.is_file() else None
+        return read_secret(path, 1) if path.is_file() else None  # what was built with a short one can still be regraded
 
     @property
     def module(self) -> str:
@@ -189,20 +191,34 @@ class Assignment:
         return "\n".join(without_regions(self.solution, "SOLUTION", STUB)) + "\n"
 
 
-def read_secret(path: Path) -> bytes:
+def read_secret(path: Path, shortest: int = SHORTEST_SECRET) -> bytes:
     """Read a secret.
 
     Raises
     ------
     InputError
-        If the file cannot be read, or is empty.
+        If the file cannot be read, or is shorter than so many bytes.
     """
     try:
         secret = path.read_bytes()
     except OSError as error:
         raise InputError(f"the secret {path} cannot be read: {error.strerror}. Name another file") from None
-    if not secret:
-        raise InputError(f"the secret {path} is empty; put some random bytes in it")
+    return check_secret(secret, str(path), shortest)
+
+
+def check_secret(secret: bytes, place: str, shortest: int = SHORTEST_SECRET) -> bytes:
+    """Return a secret; refuse what is soon guessed.
+
+    Raises
+    ------
+    InputError
+        If it is shorter than so many bytes.
+    """
+    if len(secret) < shortest:
+        raise InputError(
+            f"the secret {place} has {len(secret)} of at least {SHORTEST_SECRET} bytes, and would soon be guessed; "
+            'try python -c "import secrets; print(secrets.token_hex(32))" > key'
+        )
     return secret
 
 
@@ -261,20 +277,22 @@ def without_regions(source: str, name: str, stub: str | None) -> Iterator[str]:
 
 
 def assignments_folder(given: Path | None) -> Path:
-    """Return the folder of assignments: the one given, or ``lessons/assignments`` of the checkout.
+    """Return the folder of assignments: the one given, or ``lessons/assignments`` of the checkout or here.
 
     Raises
     ------
     InputError
         If there is none.
     """
-    folder = given or Path(__file__).resolve().parents[3] / "lessons" / "assignments"
-    if not is_there(folder, Path.is_dir):
-        raise InputError(
-            f"there is no folder {folder}; assignments come with the repository, not with the package. "
-            "Say where they are with --assignments DIR"
-        )
-    return folder
+    usual = Path("lessons", "assignments")  # from here where the package is installed: it holds none itself
+    places = [given] if given else [Path(__file__).resolve().parents[3] / usual, usual]
+    for folder in places:
+        if is_there(folder, Path.is_dir):
+            return folder
+    raise InputError(
+        f"there is no folder {places[-1]}; assignments come with the repository, not with the package. "
+        "Work in a clone's folder, or say where they are with --assignments DIR"
+    )
 
 
 def is_there(path: Path, is_kind: Callable[[Path], bool]) -> bool:

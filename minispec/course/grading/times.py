@@ -5,8 +5,8 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -26,14 +26,14 @@ class Times:
     Parameters
     ----------
     find : callable
-    told : collection of str
-        Whose times stand in the file.
+    told : mapping of str to datetime
+        Whose times stand in the file, and which.
     names_of : callable
         Returns the names under which a submission is looked up there.
     """
 
     find: Callable[[Path], datetime | None]
-    told: Collection[str] = ()
+    told: Mapping[str, datetime] = field(default_factory=dict)
     names_of: Callable[[Path], Collection[str]] = lambda _: ()
 
     def __call__(self, path: Path) -> datetime | None:
@@ -46,7 +46,7 @@ class Times:
         return [name for name in self.told if name not in known]
 
 
-def read_times(source: str, num_submissions: int = 1) -> Times:
+def read_times(source: str, submissions: Sequence[Path] = ()) -> Times:
     """Return what knows when each submission was handed in.
 
     Parameters
@@ -56,14 +56,14 @@ def read_times(source: str, num_submissions: int = 1) -> Times:
         times; the list that Canvas's API returns for an assignment's submissions (``user_id``, ``submitted_at``),
         looked up by the number in the names that Canvas gives to files; or the ``submission_metadata.json`` that
         Gradescope lays beside one submission (``created_at``). Times are ISO 8601 with an offset from UTC.
-    num_submissions : int
-        How many it is to tell the times of.
+    submissions : sequence of Path
+        What it is to tell the times of.
 
     Raises
     ------
     InputError
-        If it cannot be read, is none of these, holds a time without its offset, or tells of one submission alone where
-        there are more.
+        If it cannot be read, is none of these, holds a time without its offset or two times for one submission, or
+        tells of one submission alone where there are more.
     """
     if source == MTIME:
         return Times(_last_change)
@@ -72,7 +72,28 @@ def read_times(source: str, num_submissions: int = 1) -> Times:
         text = path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"--times {path} cannot be read: {explain(error)}. Name a file, or '{MTIME}'") from None
-    return _read_json(text, path, num_submissions) if path.suffix == ".json" else _look_up(_read_csv(text, path))
+    times = _read_json(text, path, len(submissions)) if path.suffix == ".json" else _look_up(_read_csv(text, path))
+    _check_names(times, path, submissions)
+    return times
+
+
+def _check_names(times: Times, path: Path, submissions: Sequence[Path]) -> None:
+    """Refuse two times under two names of one submission, unless each is the name of a submission."""
+    names = {submission.name for submission in submissions}
+    for submission in submissions:
+        rows = [name for name in times.names_of(submission) if name in times.told]
+        if not names >= {*rows}:
+            _unite(((submission.name, times.told[name]) for name in rows), path)
+
+
+def _unite(pairs: Iterable[tuple[str, Any]], path: Path) -> dict[str, Any]:
+    """Return what is told; refuse what is told twice, and not the same."""
+    found: dict[str, Any] = {}
+    for name, value in pairs:
+        if found.setdefault(name, value) != value:
+            both = f"{quote(str(found[name]))} and {quote(str(value))}"
+            raise InputError(f"--times {path} has two times for {quote(name)}, {both}; keep the one that counts")
+    return found
 
 
 def _name_both_ways(path: Path) -> tuple[str, str]:
@@ -97,14 +118,17 @@ def _read_csv(text: str, path: Path) -> dict[str, datetime]:
     try:
         if not {"submission", "handed_in"} <= set(rows.fieldnames or ()):
             raise InputError(f"--times {path} has no columns submission and handed_in; give {_FORMS}")
-        return {row["submission"]: _read_time(row["handed_in"], path) for row in rows if row["handed_in"]}
+        told = ((row["submission"], _read_time(row["handed_in"], path)) for row in rows if row["handed_in"])
+        return _unite(told, path)
     except csv.Error as error:
         raise InputError(f"--times {path} is no CSV: {explain(error)}. Give {_FORMS}") from None
 
 
 def _read_json(text: str, path: Path, num_submissions: int) -> Times:
     try:
-        told = json.loads(text)
+        told = json.loads(text, object_pairs_hook=lambda pairs: _unite(pairs, path))
+    except InputError:
+        raise
     except ValueError as error:
         raise InputError(f"--times {path} is no JSON: {explain(error)}. Give {_FORMS}") from None
     if isinstance(told, dict) and "created_at" in told:
@@ -117,8 +141,8 @@ def _read_json(text: str, path: Path, num_submissions: int) -> Times:
     if isinstance(told, list) and all(
         isinstance(one, dict) and {"user_id", "submitted_at"} <= set(one) for one in told
     ):
-        times = {str(one["user_id"]): _read_time(one["submitted_at"], path) for one in told if one["submitted_at"]}
-        return _look_up(times, lambda submission: (identify(submission.name).number,))
+        rows = ((str(one["user_id"]), _read_time(one["submitted_at"], path)) for one in told if one["submitted_at"])
+        return _look_up(_unite(rows, path), lambda submission: (identify(submission.name).number,))
     raise InputError(f"--times {path} is none of the forms that are known; give {_FORMS}")
 
 

@@ -24,8 +24,10 @@ from minispec.course.grading.manifest import CATALOGUES, Assignment, load_assign
 from minispec.course.grading.rename import find_identifiers, rename_in_code, rename_in_prose
 from minispec.errors import InputError, quote
 
-_HOLDER, _TOLD = "student", ("check", "watch")
-"""What checks call a submission, and the helper to which they tell the name of a function."""
+_HOLDER = "student"
+"""What checks call a submission."""
+TOLD = ("check", "each", "watch")
+"""Who is told the name of a function as a text: the helper of some checks, and methods of a submission."""
 
 
 @dataclass(frozen=True)
@@ -182,7 +184,7 @@ def _rewrite_overlay(overlay: Overlay, assignment: Assignment, variant: Variant)
 
 def _rename(place: str, code: str, assignment: Assignment, variant: Variant) -> str:
     try:
-        return rename_in_code(code, variant.names, holders=(_HOLDER, assignment.module), told_to=_TOLD)
+        return rename_in_code(code, variant.names, holders=(_HOLDER, assignment.module), told_to=TOLD)
     except InputError as error:
         raise InputError(f"{place}: {error}") from None
 

@@ -80,6 +80,12 @@ def unpack(packed: str) -> str:
     return zlib.decompress(base64.b64decode(packed)).decode()
 
 
+def checkout() -> Path:
+    """Return the lessons of the checkout, with sources and answers: beside the package, or else in the folder here."""
+    here = Path("lessons")
+    return here if (here / "source").is_dir() and not ROOTS[0].is_dir() else ROOTS[0]
+
+
 def lessons() -> list[Files]:
     """List all lessons, in order.
 

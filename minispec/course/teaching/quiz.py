@@ -53,7 +53,7 @@ def read_quiz(lessons: Path) -> list[Question]:
     """
     path = lessons / "quiz" / "quiz.toml"
     if not path.is_file():
-        raise OptionError("an installed minispec holds no quiz; work in a clone of its repository instead")
+        raise OptionError("an installed minispec holds no quiz; call it in the top folder of a clone")
     found = tomllib.loads(path.read_text(encoding="utf-8"))["question"]
     return [Question(**{**each, "choices": tuple(each.get("choices", ()))}) for each in found]
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -25,6 +27,7 @@ from minispec.course.grading.verify import check_assignment, summary
 
 from .example import ASSIGNMENTS, SECRET, example, with_accept, write
 
+ROOT = Path(__file__).resolve().parents[3]
 NAMES = sorted(path.parent.name for path in assignments_folder(None).glob("*/assignment.toml"))
 JOBS = os.cpu_count() or 1
 LONG = pytest.mark.exhaustive
@@ -35,6 +38,23 @@ CAUGHT, NAMED = 0.95, 0.60
 
 def test_there_are_six() -> None:
     assert NAMES == ["a1", "a2", "a3", "a4", "a5", "a6"]
+
+
+def test_an_installed_package_finds_the_assignments_of_the_clone_it_is_called_in(tmp_path: Path) -> None:
+    """The package without its checkout, as ``pip install .`` leaves it."""
+    site, clone = tmp_path / "site-packages", tmp_path / "clone"
+    shutil.copytree(ROOT / "minispec", site / "minispec", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(ASSIGNMENTS, clone / "lessons" / "assignments")
+
+    def call(folder: Path, *arguments: str) -> str:
+        environment = {**os.environ, "PYTHONPATH": str(site)}
+        command = [sys.executable, "-P", "-m", "minispec", *arguments]
+        done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+        return done.stdout if done.returncode == 0 else done.stderr
+
+    told = ("grade", str(ASSIGNMENTS / "a0" / "solution.py"), "-a", "a0")
+    assert "10 of 10" in call(clone, *told)
+    assert "there is no folder lessons/assignments; assignments come" in call(tmp_path, *told)
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -16,6 +16,7 @@ import pytest
 from click.testing import CliRunner
 
 from minispec.cli.assignment import assignment
+from minispec.cli.grade import choose_secret
 from minispec.course.grading.build import GRADE_EXTRA, TARGETS, build_assignment, student_files
 from minispec.course.grading.cells import require
 from minispec.course.grading.grade import DEFAULT_SECRET, Grader
@@ -217,21 +218,39 @@ def test_the_secret_lies_where_it_is_graded_and_nowhere_else(built: Path) -> Non
 
 def test_what_is_built_without_a_secret_has_one_of_its_own(tmp_path: Path) -> None:
     runner, found = CliRunner(), set()
-    given = write(tmp_path / "key", "of our own")
+    given = write(tmp_path / "key", "a secret of our own")
     for name, options in (("a", []), ("b", []), ("c", ["--secret-file", str(given)])):
         told = ["build", "a0", "-o", str(tmp_path / name), "--for", "nbgrader", "--assignments", str(ASSIGNMENTS)]
         assert runner.invoke(assignment, told + options).exit_code == 0
         found.add((tmp_path / name / "a0" / "nbgrader" / "grader" / "a0" / "secret").read_bytes())
     assert len(found) == 3
-    assert b"of our own" in found
+    assert b"a secret of our own" in found
     assert DEFAULT_SECRET not in found
 
 
-@pytest.mark.parametrize("content", [None, ""])
-def test_a_secret_that_is_none_is_refused(content: str | None, tmp_path: Path) -> None:
+@pytest.mark.parametrize("content", [None, "", "a\n", "x" * 15])
+def test_a_secret_that_is_none_is_refused(content: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nor may it be short: who guesses it has the hidden cases. What was built with a short one still grades."""
     path = tmp_path / "key"
     if content is not None:
         write(path, content)
     told = ["build", "a0", "-o", str(tmp_path / "out"), "--assignments", str(ASSIGNMENTS)]
-    assert isinstance(CliRunner().invoke(assignment, [*told, "--secret-file", str(path)]).exception, InputError)
+    says = (
+        "cannot be read" if content is None else f"has {len(content)} of at least 16 bytes, and would soon be guessed"
+    )
+    with pytest.raises(InputError, match=f"the secret {path} {says}"):
+        CliRunner().invoke(
+            assignment, [*told, "--secret-file", str(path)], standalone_mode=False, catch_exceptions=False
+        )
     assert not (tmp_path / "out").exists()
+    with pytest.raises(InputError, match=says):
+        choose_secret(path, example())
+    if content is not None:
+        shutil.copytree(ASSIGNMENTS / "a0", tmp_path / "a0")
+        shutil.copyfile(path, tmp_path / "a0" / "secret")
+        there = load_assignment("a0", tmp_path)
+        if content:
+            assert choose_secret(None, there) == content.encode()
+            monkeypatch.setenv("MINISPEC_GRADE_SECRET", content)
+        with pytest.raises(InputError, match=says):
+            choose_secret(None, there)

@@ -303,7 +303,7 @@ def test_a_class_graded_with_the_public_secret_is_told(folder: Path, tmp_path: P
     said = call(tmp_path / "room", *options, folder / "assignments").stderr
     assert "secret" not in said
     assert "nobody counts as late without --times" in said
-    key = write(tmp_path / "key", "ours")
+    key = write(tmp_path / "key", "a secret of ours")
     assert "secret" not in call(tmp_path / "room", *options, ASSIGNMENTS, "--secret-file", key).stderr
 
 

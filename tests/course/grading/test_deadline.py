@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -13,6 +14,7 @@ from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
+from minispec.cli.classroom import classroom
 from minispec.cli.grade import grade
 from minispec.course.grading.build import build_assignment, student_files
 from minispec.course.grading.deadline import Deadline
@@ -124,7 +126,7 @@ def test_times_are_read_as_platforms_write_them(form: str, tmp_path: Path) -> No
 def test_the_time_of_one_submission_is_not_everybodys(tmp_path: Path) -> None:
     form = str(write(tmp_path / "submission_metadata.json", FORMS["submission_metadata.json"]))
     with pytest.raises(InputError, match=r"is of one submission, and there are 2; give"):
-        read_times(form, 2)
+        read_times(form, [Path("a.py"), Path("b.py")])
 
 
 def test_the_files_own_times_are_taken_where_they_are_asked_for(tmp_path: Path) -> None:
@@ -158,6 +160,37 @@ def test_times_that_are_none_are_refused(name: str, text: str | None, says: str,
         read_times(str(tmp_path / name))
     assert says in str(refused.value)
     assert "\n" not in str(refused.value)
+
+
+FIRST, SECOND_TIME = "2027-03-05T10:00:00+01:00", "2027-03-08T10:00:00+01:00"
+TWICE = {
+    "same.csv": f"submission,handed_in\nann,{FIRST}\nbob,{FIRST}\nann,{SECOND_TIME}\n",
+    "both.csv": f"submission,handed_in\nann,{FIRST}\nann.py,{SECOND_TIME}\n",
+    "same.json": f'{{"ann": "{FIRST}", "ann": "{SECOND_TIME}"}}',
+    "both.json": f'{{"ann": "{FIRST}", "ann.py": "{SECOND_TIME}"}}',
+    "canvas.json": json.dumps([{"user_id": 1, "submitted_at": time} for time in (FIRST, SECOND_TIME)]),
+}
+
+
+@pytest.mark.parametrize("form", TWICE)
+def test_two_times_for_one_submission_are_refused(form: str, tmp_path: Path) -> None:
+    """By the command, before it grades; where they are the same, or of two submissions, nothing is wrong."""
+    with_manifest(tmp_path, DUE)
+    path = write(tmp_path / "room" / "ann.py", example().solution)
+    told = ["-a", "a0", "--assignments", str(tmp_path), "--times"]
+    for command in ([grade, str(path)], [classroom, str(path.parent), "-o", str(tmp_path / "out")]):
+        refused = CliRunner().invoke(command[0], [*command[1:], *told, str(write(tmp_path / form, TWICE[form]))])
+        assert isinstance(refused.exception, InputError)
+        two = (
+            r"two times for '(ann|ann.py|1)', '2027-03-0[58].10:.*' and '2027-03-0[58].10:.*'; keep the one that counts"
+        )
+        assert re.fullmatch(rf"--times \S+ has {two}", str(refused.exception))
+    assert not (tmp_path / "out").exists()
+    once = str(write(tmp_path / form, TWICE[form].replace(SECOND_TIME, FIRST)))
+    assert read_times(once, [path]).told["1" if form == "canvas.json" else "ann"] == datetime.fromisoformat(FIRST)
+    if form.startswith("both"):
+        both = read_times(str(write(tmp_path / form, TWICE[form])), [Path("ann"), Path("ann.py")])
+        assert [both(Path(name)) for name in ("ann", "ann.py")] == [*map(datetime.fromisoformat, (FIRST, SECOND_TIME))]
 
 
 DUE = "[due]\nat = 2027-03-05T23:59:00+01:00\npenalty_per_day = 0.5\n"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import doctest
+import inspect
 import itertools
 import re
 import shutil
@@ -22,8 +23,8 @@ from minispec.course.grading.host import encode, load
 from minispec.course.grading.manifest import Assignment, load_assignment
 from minispec.course.grading.observe import Failed, difference, observe_all
 from minispec.course.grading.rename import rename_in_code, rename_in_prose
-from minispec.course.grading.subject import LocalSubject
-from minispec.course.grading.variant import draw_variant, make_variant
+from minispec.course.grading.subject import LocalSubject, Subject
+from minispec.course.grading.variant import TOLD, draw_variant, make_variant
 from minispec.errors import InputError
 
 from .example import ASSIGNMENTS, write
@@ -90,6 +91,35 @@ def test_a_variant_that_does_not_follow_is_noticed(tmp_path: Path) -> None:
     variant = make_variant(broken, "t1", tmp_path / "out")
     with pytest.raises(InputError, match="the solution of v0 fails its own check"):
         [Reference(variant).expect(check) for check in variant.checks.values()]
+    (tmp_path / "there").mkdir()
+    told = ("v0", "--variant", "t1", "--assignments", tmp_path, "--for", "grader", "--for", "student")
+    for place in ("there", "not/there"):
+        refused = call("build", *told, "-o", tmp_path / place).exception
+        assert "the solution of v0 fails its own check" in str(refused)
+    assert list((tmp_path / "there").iterdir()) == []  # nor the grader's files, which nothing is wrong with
+    assert not (tmp_path / "not").exists()
+
+
+@pytest.mark.parametrize("name", ["v0", *COURSE])
+def test_the_solution_of_a_variant_passes_its_own_checks(name: str, made) -> None:
+    """Of every assignment: it fails where a check still calls a function by its old name. Nor do messages say one."""
+    variant = made(name, "2027s")
+    known = Reference(variant)
+    for check in variant.checks.values():
+        known.expect(check)
+    said = (variant.folder / "checks.py").read_text()
+    for old in draw_variant(usual(name), "2027s").names:
+        assert not re.search(rf"`{old}`|[\"']{old} (returned|over)", said), old
+
+
+def test_every_method_that_is_told_a_name_is_known_to_the_rule() -> None:
+    told = {
+        name
+        for name, method in inspect.getmembers(Subject, inspect.isfunction)
+        if not name.startswith("_") and {"name", "names"} & set(inspect.signature(method).parameters)
+    }
+    assert told == {"each", "watch"}
+    assert told <= set(TOLD)
 
 
 @pytest.mark.exhaustive  # every submission in workers of its own: minutes
@@ -264,7 +294,7 @@ def test_the_public_tests_of_a_variant_pass_on_its_solution(name: str, made, tmp
 
 
 def test_a_variant_is_built_and_graded_with_what_was_built(tmp_path: Path) -> None:
-    key = write(tmp_path / "key", "ours")
+    key = write(tmp_path / "key", "a secret of ours")
     options = ("--variant", "2027s", "--assignments", ASSIGNMENTS, "-o", tmp_path / "out", "--secret-file", key)
     done = call("build", "v0", *options, "--for", "student", "--for", "grader")
     assert done.exit_code == 0, done.exception
@@ -273,7 +303,7 @@ def test_a_variant_is_built_and_graded_with_what_was_built(tmp_path: Path) -> No
     assert all(f"def {new}(" in starter for new in drawn.names.values())
     assert f"FLOOR = {drawn.constants['FLOOR']}" in starter
     grader = tmp_path / "out" / "v0" / "grader"
-    assert load_assignment("v0", grader).secret == b"ours"
+    assert load_assignment("v0", grader).secret == b"a secret of ours"
     assert "solution.py" in [path.name for path in (grader / "v0").iterdir()]
     write(tmp_path / "room" / "new.py", load_assignment("v0", grader).solution)
     write(tmp_path / "room" / "old.py", usual("v0").solution)
@@ -333,6 +363,7 @@ def test_a_version_may_hold_any_letters(tmp_path: Path) -> None:
         ("student.cut(1), student.keep.cut(2), a.cut(3)\n", "student.trim(1), student.keep.trim(2), a.cut(3)\n"),
         ("check('a.cut', 'cut', [])\nother('cut')\n", "check('a.cut', 'trim', [])\nother('cut')\n"),
         ("counts = student.watch('cut', 'b')\n", "counts = student.watch('trim', 'b')\n"),
+        ("drawn = student.each('cut', ['cut'], x)\n", "drawn = student.each('trim', ['cut'], x)\n"),
         ("from a4 import cut\nfrom b import cut as c\n", "from a4 import trim\nfrom b import cut as c\n"),
         ("é = 'é'; y = cut(é)  # `cut` is cut by cut(x)\n", "é = 'é'; y = trim(é)  # `trim` is cut by trim(x)\n"),
         ('def f():\n    """`cut`\n\n    cut(1)"""\n    "x"\n', 'def f():\n    """`trim`\n\n    trim(1)"""\n    "x"\n'),
@@ -341,8 +372,7 @@ def test_a_version_may_hold_any_letters(tmp_path: Path) -> None:
     ],
 )  # fmt: skip
 def test_a_function_is_renamed_and_what_only_has_its_name_is_not(before: str, after: str) -> None:
-    told = "check", "watch"
-    assert rename_in_code(before, {"cut": "trim"}, holders=("student", "a4"), told_to=told) == after
+    assert rename_in_code(before, {"cut": "trim"}, holders=("student", "a4"), told_to=TOLD) == after
 
 
 def test_a_place_that_cannot_be_found_is_refused_or_right() -> None:

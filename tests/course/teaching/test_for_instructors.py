@@ -1,11 +1,14 @@
 """Slides and questions: what an instructor makes from the lessons."""
 
 import re
+from dataclasses import replace
 
 import pytest
+from click.testing import CliRunner
 
 import minispec.theory
-from minispec.course.teaching import quiz, slides
+from minispec.cli import lessons as command
+from minispec.course.teaching import find, quiz, slides
 from minispec.course.teaching.find import ROOTS, lessons
 from minispec.errors import OptionError
 
@@ -49,6 +52,21 @@ def test_moodle_gets_one_right_answer_for_each_question():
 def test_an_installed_package_holds_no_answers(tmp_path):
     with pytest.raises(OptionError, match="no quiz"):
         quiz.read_quiz(tmp_path)
+
+
+def test_an_installed_package_takes_answers_from_the_clone_it_is_called_in(tmp_path, monkeypatch):
+    monkeypatch.setattr(find, "ROOTS", (tmp_path / "none", ROOTS[0]))  # the second stands for what is in a wheel
+    monkeypatch.setattr(command, "find", lambda number: replace(find.find(number), root=tmp_path / "none"))
+    monkeypatch.setattr(command, "make_slides", str)
+
+    def call(*arguments):
+        return CliRunner().invoke(command.lessons, [*arguments, "-o", str(tmp_path / "out")])
+
+    for arguments in (["quiz"], ["slides", "5"]):
+        monkeypatch.chdir(ROOTS[0].parent)
+        assert call(*arguments).exit_code == 0
+        monkeypatch.chdir(tmp_path)
+        assert "call it in the top folder of a clone" in str(call(*arguments).exception)
 
 
 SOURCE = """# %% [markdown]
