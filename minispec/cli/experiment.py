@@ -18,6 +18,7 @@ from minispec.engine.files import hold_folder, write_text
 from minispec.errors import OptionError, quote
 from minispec.lab.ledger.book import (
     check_experiment_jobs,
+    compare_scale,
     judge_again,
     load,
     load_all,
@@ -111,10 +112,8 @@ def run(
     check_experiment_jobs(chosen, jobs)
     oldest = None if since is None else parse_moment(since, datetime.now(UTC))
     setting = Setting(TINY if quick else FULL, packed, work)
-    if quick and results == RESULTS:
-        raise OptionError(
-            "--quick results mean nothing and would go into the ledger; give another folder: --results DIR"
-        )
+    if quick:
+        _refuse_ledger(results, chosen)
     _hold(results)
     if packed is not None:
         _hold(work)
@@ -122,7 +121,7 @@ def run(
     left = []
     for found in chosen:
         known = None if names and since is None else load(results, found.name)
-        if known is None or (oldest is not None and str(known["date"]) < oldest):
+        if known is None or compare_scale(known, setting.scale) or (oldest and str(known["date"]) < oldest):
             left.append(found)
         else:
             out.print(f"{found.name}: is there already, {known['verdict']}", highlight=False)
@@ -136,6 +135,17 @@ def run(
             took = time.perf_counter() - started
             out.print(f"{number}/{len(left)} {found.name}: {result['verdict']} (after {took:.0f} s)", highlight=False)
             status.update(_describe_next(number, left, jobs))
+
+
+def _refuse_ledger(results: Path, chosen: Sequence[Experiment]) -> None:
+    """Keep tiny settings away from the ledger, by whatever name, and from any result that took hours."""
+    where = "the ledger" if results.resolve() == RESULTS.resolve() else ""
+    for found in chosen:
+        known = load(results, found.name)
+        if not where and known is not None and not compare_scale(known, FULL):
+            where = f"{results}, where {found.name} was measured in full"
+    if where:
+        raise OptionError(f"--quick results mean nothing and would go into {where}; give another folder: --results DIR")
 
 
 def _describe_next(done: int, left: Sequence[Experiment], jobs: int) -> str:

@@ -20,7 +20,17 @@ from typing import Any
 from minispec import __version__
 from minispec.engine.files import make_folder, write_text
 from minispec.errors import InputError, explain
-from minispec.lab.ledger.framework import FULL, NAMES, SOURCES, Conclusion, Experiment, Kind, Setting, get_experiment
+from minispec.lab.ledger.framework import (
+    FULL,
+    NAMES,
+    SOURCES,
+    Conclusion,
+    Experiment,
+    Kind,
+    Scale,
+    Setting,
+    get_experiment,
+)
 from minispec.lab.ledger.verdicts import MEANINGS, Finding
 from minispec.lab.measure.sweep import check_jobs, sweep_library
 from minispec.lab.roofline.machine import describe_cpu
@@ -233,19 +243,33 @@ def load_all(folder: Path) -> list[Result]:
     return [result for name in NAMES if (result := load(folder, name)) is not None]
 
 
+def compare_scale(result: Result, scale: Scale) -> str:
+    """Say in what the scale of a result differs from this one; nothing if it does not."""
+    kept, asked = result.get("scale"), asdict(scale)
+    if get_experiment(result["name"]).about.kind == "computed":  # without texts: simulated steps are all that it has
+        asked = {"rounds": asked["rounds"]}
+    if not isinstance(kept, Mapping):
+        return "no scale"
+    return ", ".join(f"{key} {kept.get(key)}, not {value}" for key, value in asked.items() if kept.get(key) != value)
+
+
 def load_checked(folder: Path) -> list[Result]:
     """Read the whole ledger, as its page needs it.
 
     Raises
     ------
     InputError
-        If an entry is missing, or does not follow from its figures and today's rule.
+        If an entry is missing, was not measured in full, or does not follow from its figures and today's rule.
     """
     results = []
     for name in NAMES:
         result, experiment = load(folder, name), get_experiment(name)
         if result is None:
             raise InputError(f"{path_of(name, folder)} is missing. Measure: experiment run {name}")
+        if other := compare_scale(result, FULL):
+            raise InputError(
+                f"{path_of(name, folder)} has another scale ({other}). Measure in full: experiment run {name}"
+            )
         now = describe(experiment) | judge(experiment, result["figures"])
         if {key: result.get(key) for key in now} != now:
             raise InputError(f"{name}.json says something else than its figures. Judge them: experiment judge")
@@ -285,6 +309,7 @@ def _opening(results: list[Result], plots: str) -> list[str]:
     count = Counter(result["verdict"] for result in results)
     loose = count["depends"] + count["at best depends"]
     first = [f"- [{r['title']}](#{r['name']}): **{r['verdict']}**." for r in results if r["name"] in _FIRST]
+    odd = ", ".join(r["name"] for r in results if compare_scale(r, FULL))
     return [
         f"# {len(results)} claims about speculative decoding, tested",
         "",
@@ -306,6 +331,7 @@ def _opening(results: list[Result], plots: str) -> list[str]:
         f"{FULL.timed} prompts of each kind. In entries of before 26 November 2026 the first token is a step with a "
         "draft; in later ones the prompt's last row gives it.",
         "",
+        *([f"**Not so tested**, but at another scale: {odd}. Figures of `--quick` mean nothing.", ""] if odd else []),
         f"`minispec experiment run` repeats a test. `docs/{plots}/` has every figure and threshold as JSON; `minispec "
         "experiment report` writes this page from it. [The glossary](glossary.md) defines the terms.",
         "",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -36,6 +37,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> dict[str, int]:
             "name": found.name,
             "verdict": Finding("holds", "")[0],
             "date": f"2026-01-01T00:00:0{counts[found.name]}Z",
+            "scale": asdict(setting.scale),
         }
 
     monkeypatch.setattr("minispec.lab.ledger.book.measure", stand_in)
@@ -124,6 +126,23 @@ def test_a_real_run_writes_result_and_plot_and_the_report_shows_it(tmp_path: Pat
     page = tmp_path / "page.md"
     assert call("report", "--partial", "--results", str(tmp_path), "--write", str(page)).exit_code == 0
     assert result["claim"] in page.read_text(encoding="utf-8")
+    assert "at another scale: seventy-billion. " in page.read_text(encoding="utf-8")
+
+
+def test_quick_and_full_results_never_stand_for_each_other(
+    quick: dict[str, int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    again = ["run", "--all", "--untimed", "--results", str(tmp_path)]
+    for flags, count in ((["--quick"], 1), (["--quick"], 1), ([], 2), ([], 2)):
+        assert call(*again, *flags).exit_code == 0
+        assert set(quick.values()) == {count}
+    lost = call("run", "tau", "--quick", "--results", str(tmp_path)).exception
+    assert isinstance(lost, OptionError)
+    assert "where tau was measured in full" in str(lost)
+    monkeypatch.chdir(tmp_path)
+    ledger = call("run", "tau", "--quick", "--results", str(tmp_path / "docs" / "claims")).exception
+    assert "would go into the ledger" in str(ledger)
+    assert not (tmp_path / "docs").exists()
 
 
 SEVERAL = ("tau", "streaming", "domain-acceptance")

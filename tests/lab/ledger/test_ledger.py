@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+from dataclasses import asdict
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -12,7 +13,7 @@ import pytest
 from minispec.errors import InputError
 from minispec.lab.ledger.book import describe, draw, judge, load, load_all, load_checked, report, round_figures, save
 from minispec.lab.ledger.claims.row_budget import NOISE
-from minispec.lab.ledger.framework import NAMES, get_experiment
+from minispec.lab.ledger.framework import NAMES, TINY, get_experiment
 from minispec.lab.ledger.verdicts import Interval
 
 DOCS = Path(__file__).resolve().parents[3] / "docs"
@@ -105,6 +106,14 @@ def test_an_entry_that_does_not_follow_from_its_figures_and_rule_is_refused(key:
 def test_a_missing_entry_is_refused(ledger: Path) -> None:
     (ledger / "worksheet.json").unlink()
     refuse(ledger, r"worksheet\.json is missing")
+
+
+@pytest.mark.parametrize("number", [0, 1])
+def test_an_entry_of_another_scale_is_refused(number: int, ledger: Path) -> None:
+    save(RESULTS[number] | {"scale": asdict(TINY)}, ledger)
+    refuse(ledger, r"json has another scale \(.*rounds 2000, not 1000000")
+    save(RESULTS[number] | {"scale": None}, ledger)
+    refuse(ledger, r"no scale")
 
 
 @pytest.mark.parametrize(
