@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 import signal
 import time
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -52,12 +52,13 @@ def train_draft(
         import torch
     except ImportError:
         raise missing("torch", "train-draft needs", "train") from None
-    from minispec.lab.training.own_draft import NAME, WORK, OwnDraft, measure
+    from minispec.lab.training.own_draft import NAME, OUTPUT, WORK, OwnDraft, measure
 
     if threads is not None:
         torch.set_num_threads(threads)
     own = OwnDraft(target, texts, folder, size, write, steps)
-    if folder.exists() and (not folder.is_dir() or any(not _is_ours(each, WORK) for each in folder.iterdir())):
+    ours = {WORK, *(OUTPUT if (folder / WORK / "last").is_dir() else ())}  # an end that was interrupted left some of it
+    if folder.exists() and (not folder.is_dir() or any(not _is_ours(each, ours) for each in folder.iterdir())):
         raise OutputError(f"{quote(str(folder))} holds something else than a draft in training. Name a new folder")
     with _new_or_ours(folder):
         click.echo("reading; the target writes its part once …", err=True)
@@ -80,8 +81,8 @@ def train_draft(
     click.echo(f"what it gains here: {shlex.join(command)}")
 
 
-def _is_ours(path: Path, work: str) -> bool:
-    return path.name == work or path.name.startswith(".minispec")
+def _is_ours(path: Path, ours: Collection[str]) -> bool:
+    return path.name in ours or path.name.startswith(".minispec")
 
 
 @contextmanager

@@ -21,8 +21,8 @@ from torch.optim import Optimizer
 from minispec.errors import CheckpointError, OutputError
 
 
-def require_room(folder: Path, num_bytes: int) -> None:
-    """Refuse to start what cannot be saved.
+def require_room(folder: Path, num_bytes: int, flag: str = "--work") -> None:
+    """Refuse to start what cannot be saved; `flag` names another folder.
 
     Raises
     ------
@@ -34,7 +34,7 @@ def require_room(folder: Path, num_bytes: int) -> None:
     if free < num_bytes:
         raise OutputError(
             f"{folder} has {free / 1e6:.0f} MB free; this stage writes up to {num_bytes / 1e6:.0f} MB. "
-            "Free some space or give another folder with --work"
+            f"Free some space or give another folder with {flag}"
         )
 
 
@@ -81,8 +81,8 @@ def save(
     shutil.rmtree(old, ignore_errors=True)
 
 
-def require_same_shapes(model: nn.Module, tensors: Mapping[str, Tensor], path: Path) -> None:
-    """Compare tensors read from `path` with what a model needs.
+def require_same_shapes(model: nn.Module, tensors: Mapping[str, Tensor], path: Path, flag: str = "--work") -> None:
+    """Compare tensors read from `path` with what a model needs; `flag` names another folder.
 
     Raises
     ------
@@ -95,12 +95,12 @@ def require_same_shapes(model: nn.Module, tensors: Mapping[str, Tensor], path: P
         if wanted.get(key) != found.get(key):
             raise CheckpointError(
                 f"{path} has {key} of shape {found.get(key)}; this model needs {wanted.get(key)}. "
-                "Give a folder of its own with --work, or delete the checkpoint"
+                f"Give a folder of its own with {flag}, or delete the checkpoint"
             )
 
 
-def load_model(model: nn.Module, path: Path) -> None:
-    """Fill `model` from one safetensors file of a checkpoint.
+def load_model(model: nn.Module, path: Path, flag: str = "--work") -> None:
+    """Fill `model` from one safetensors file of a checkpoint; `flag` names another folder.
 
     Raises
     ------
@@ -115,7 +115,7 @@ def load_model(model: nn.Module, path: Path) -> None:
         raise CheckpointError(
             f"{path} is not a whole safetensors file ({error}); delete its folder and train again"
         ) from error
-    require_same_shapes(model, tensors, path)
+    require_same_shapes(model, tensors, path, flag)
     model.load_state_dict(tensors)
 
 

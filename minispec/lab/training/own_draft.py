@@ -12,13 +12,14 @@ from pathlib import Path
 
 import numpy as np
 import torch
+from safetensors import SafetensorError
 from torch.nn import functional
 
 from minispec.engine.drafters.heads import hash_arrays
 from minispec.engine.loading import load_tokenizer
 from minispec.engine.loading.checkpoint import read_json
 from minispec.engine.loading.folder import find_folder
-from minispec.errors import OptionError, OutputError, quote
+from minispec.errors import OptionError, OutputError, explain, quote
 from minispec.lab.training import checkpoint
 from minispec.lab.training.data import validation_rows, write_tokens
 from minispec.lab.training.export import config_of, file_sha256, hugging_face_tensors, write_weights
@@ -37,6 +38,8 @@ _TOKENIZER = (
     "tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json", "vocab.json",
     "merges.txt", "generation_config.json",
 )  # fmt: skip
+#: What a draft's folder holds, whole.
+OUTPUT = frozenset({*_TOKENIZER, "model.safetensors", "README.md", "config.json"})
 _HEAD_SIZE = 32
 
 
@@ -103,7 +106,7 @@ class OwnDraft:
         )  # fmt: skip
         return Stage(
             self.work, {NAME: shape}, plan, {**given.train, **text.train}, given.valid, teacher=teacher, inputs=inputs,
-            end_id=end,
+            end_id=end, flag="--output",
         )  # fmt: skip
 
     def _write(self, source: Path, given: HeadText, end: int, key: str) -> HeadText:
@@ -135,20 +138,25 @@ class OwnDraft:
         )
         try:
             self._export(source, draft, stage, acceptance, promise)
-        except OSError as error:
-            raise OutputError(f"{self.folder} cannot be written: {error.strerror}. Free some space") from None
+        except (OSError, SafetensorError) as error:
+            raise OutputError(
+                f"{self.folder} cannot be written: {explain(error)}. Free some space; the same command goes on"
+            ) from None
         shutil.rmtree(self.work, ignore_errors=True)
         return promise
 
     def _export(self, source: Path, draft: GPT2, stage: Stage, acceptance: Sequence[Acceptance], promise: str) -> None:
-        write_weights(hugging_face_tensors(draft), self.folder, None)
+        fresh = self.work / "export"  # what fails on the way leaves nothing where a model is looked for
+        shutil.rmtree(fresh, ignore_errors=True)
+        fresh.mkdir()
+        write_weights(hugging_face_tensors(draft), fresh, None)
         for name in _TOKENIZER:
             if (source / name).is_file():
-                shutil.copyfile(source / name, self.folder / name)
-        if not (self.folder / "tokenizer.json").is_file():
-            (self.folder / "tokenizer.json").write_text(load_tokenizer(source).to_json(), encoding="utf-8")
+                shutil.copyfile(source / name, fresh / name)
+        if not (fresh / "tokenizer.json").is_file():
+            (fresh / "tokenizer.json").write_text(load_tokenizer(source).to_json(), encoding="utf-8")
         wrote = f", every second row of {self.written:,} tokens that the target wrote" if self.written else ""
-        (self.folder / "README.md").write_text(
+        (fresh / "README.md").write_text(
             f"# A draft of {self.size} for {Path(self.target).name}\n\n"
             f"{draft.num_parameters:,} parameters; distilled for {stage.step:,} steps, {stage.tokens:,} tokens along "
             f"{', '.join(stage.valid)}{wrote}; 0.8 KL(target, draft) + 0.2 cross-entropy, seed {self.seed}.\n\n"
@@ -157,7 +165,9 @@ class OwnDraft:
         )
         theirs, ours = read_json(source / "config.json"), config_of(draft.shape)
         ours |= {key: theirs.get(key) for key in ("bos_token_id", "eos_token_id")}
-        (self.folder / "config.json").write_text(json.dumps(ours, indent=2) + "\n")  # last: now it is a model
+        (fresh / "config.json").write_text(json.dumps(ours, indent=2) + "\n")
+        for path in sorted(fresh.iterdir(), key=lambda each: each.name == "config.json"):  # last: now it is a model
+            path.replace(self.folder / path.name)
 
 
 def read_size(size: str, target: Shape) -> Shape:

@@ -175,6 +175,8 @@ class Stage:
         SHA-256 of the tokenizer, of each text, and of given weights: a run goes on only with those it began with.
     end_id : int
         The token that ends a document of the texts.
+    flag : str
+        The option that names the folder, or another.
     stop_requested : bool
         Set it (from a signal handler, say) to save and stop after the current step.
     """
@@ -190,6 +192,7 @@ class Stage:
     start_from: Mapping[str, GPT2] = field(default_factory=dict)
     inputs: Mapping[str, str] = field(default_factory=dict)
     end_id: int = END_ID
+    flag: str = "--work"
 
     models: dict[str, GPT2] = field(init=False, default_factory=dict)
     optimizers: dict[str, list[Optimizer]] = field(init=False, default_factory=dict)
@@ -219,7 +222,7 @@ class Stage:
         num_bytes = sum(4 * model.num_parameters for model in self.models.values())
         if (self.folder / "last").exists():
             self._resume()
-        checkpoint.require_room(self.folder, 8 * num_bytes)
+        checkpoint.require_room(self.folder, 8 * num_bytes, self.flag)
 
     def _resume(self) -> None:
         last = self.folder / "last"
@@ -230,17 +233,18 @@ class Stage:
         if changed:
             raise CheckpointError(
                 f"{last} was trained with other {', '.join(changed)}; a run goes on with the numbers it began with. "
-                "Give a folder of its own with --work, or delete the checkpoint"
+                f"Give a folder of its own with {self.flag}, or delete the checkpoint"
             )
         began_with = state.get("inputs", {})
         for name, digest in self.inputs.items():
             if began_with.get(name) != digest:
+                kind = "SHA-256 " if len(digest) == 64 else ""  # what is short is the thing itself
                 raise CheckpointError(
-                    f"{last} began with another {name} (SHA-256 {str(began_with.get(name))[:12]}, not {digest[:12]}); "
-                    "a run goes on with what it began with. Give a folder of its own with --work, or delete it"
+                    f"{last} began with another {name} ({kind}{str(began_with.get(name))[:12]}, not {digest[:12]}); "
+                    f"a run goes on with what it began with. Give a folder of its own with {self.flag}, or delete it"
                 )
         for name, model in self.models.items():
-            checkpoint.load_model(model, last / f"{name}.safetensors")
+            checkpoint.load_model(model, last / f"{name}.safetensors", self.flag)
         checkpoint.restore_optimizers(self.optimizers, self.names, last / "optimizer.safetensors")
         self.inputs = began_with
         self.schedule = Schedule(**state["schedule"])

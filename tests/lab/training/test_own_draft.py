@@ -14,13 +14,14 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from click.testing import CliRunner, Result
+from safetensors import SafetensorError
 from safetensors.torch import save_file
 
 from minispec import generate
 from minispec.cli.main import cli
 from minispec.cli.train_draft import train_draft
 from minispec.engine.loading import load_model
-from minispec.errors import InputError, MinispecError
+from minispec.errors import InputError, MinispecError, OutputError
 from minispec.lab.training.export import export_model, hugging_face_tensors
 from minispec.lab.training.model import GPT2
 from minispec.lab.training.own_draft import OwnDraft, measure
@@ -81,8 +82,14 @@ def test_a_draft_is_trained_goes_on_where_it_stopped_and_drafts(
     assert stopped.exit_code == 1  # click's own for what `minispec` ends with 130
     assert "stopped at step 18 of 40; the same command goes on" in stopped.stderr
     assert not (tmp_path / "again" / "config.json").exists()
-    other = train(target, text, tmp_path / "again", *flags[:3], "41", *flags[4:])
-    assert isinstance(other.exception, InputError)
+    for other in (("--size", "2x32"), ("--steps", "41"), ("--write", "700")):
+        with monkeypatch.context() as patch:
+            if other[0] == "--size":  # the target is the next larger one
+                patch.setattr("minispec.lab.training.own_draft.read_size", lambda size, shape: shape)
+            refused = train(target, text, tmp_path / "again", *flags, *other).exception
+        assert isinstance(refused, InputError), other
+        assert "Give a folder of its own with --output" in str(refused)
+    assert "(600, not 700)" in str(refused)
     assert train(target, text, tmp_path / "again", *flags).exit_code == 0
     weights = [(tmp_path / name / "model.safetensors").read_bytes() for name in ("whole", "again")]
     assert weights[0] == weights[1]
@@ -95,6 +102,31 @@ def test_a_draft_is_trained_goes_on_where_it_stopped_and_drafts(
     assert texts[0] == texts[1]
     assert "| mine | 1 |" in (tmp_path / "whole" / "README.md").read_text(encoding="utf-8")
     assert isinstance(train(target, text, tmp_path / "whole", *flags).exception, InputError)
+
+
+@pytest.mark.parametrize(
+    "error", [OSError(28, "No space left on device"), SafetensorError("No space left on device"), KeyboardInterrupt()]
+)
+def test_a_finished_training_outlives_an_export_that_fails(
+    error: BaseException, target: Path, text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*args: object) -> str:
+        raise error
+
+    flags, folder = ("--write", "0", "--steps", "4"), tmp_path / "draft"
+    with monkeypatch.context() as patch:
+        patch.setattr("minispec.lab.training.own_draft.acceptance_table", fail)  # behind the weights
+        failed = train(target, text, folder, *flags)
+    assert failed.exit_code
+    if isinstance(error, Exception):
+        assert isinstance(failed.exception, OutputError)
+        assert "No space left on device. Free some space; the same command goes on" in str(failed.exception)
+    assert {path.name for path in folder.iterdir()} == {"training"}
+    (folder / "model.safetensors").write_bytes(b"as if Ctrl-C came between two files")
+    again = train(target, text, folder, *flags)
+    assert again.exit_code == 0, again.output
+    assert load_model(folder).config.n_layer == 1
+    assert {path.name for path in folder.iterdir()} == {path.name for path in target.iterdir()} | {"README.md"}
 
 
 def test_the_guide_runs_on_a_tiny_pair(
