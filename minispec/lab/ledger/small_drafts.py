@@ -153,13 +153,30 @@ class Workshop:
         teacher = None
         if plan.has_teacher:
             teacher = load_exported(bundled_folders()[TARGET]).eval().requires_grad_(False)
-        stage = Stage(self.work / recipe.name, {_MEMBER: recipe.shape}, plan, packed, {}, teacher=teacher)
+        stage = Stage(
+            self.work / recipe.name, {_MEMBER: recipe.shape}, plan, packed, {}, teacher=teacher,
+            inputs=self.inputs(recipe),
+        )  # fmt: skip
         if recipe.start is not None and stage.step == 0:
             stage.models[_MEMBER].load_state_dict(self._start(recipe.start))
         for _ in stage.run():
             pass
         parameters: Mapping[str, Tensor] = stage.models[_MEMBER].state_dict()
         return parameters
+
+    def inputs(self, recipe: Recipe) -> dict[str, str]:
+        """Return the SHA-256 of all that a draft is made from, which its name does not tell."""
+        from minispec.lab.training.export import file_sha256, weights_sha256
+        from minispec.lab.training.recipe import TARGET
+
+        found = {name: file_sha256(self.packed / f"{name}.train.npy") for name in recipe.mix}
+        if recipe.loss != "text":
+            found["target"] = weights_sha256(bundled_folders()[TARGET])
+        if isinstance(recipe.start, Recipe):
+            found |= {f"{name} of its start": digest for name, digest in self.inputs(recipe.start).items()}
+        elif recipe.start is not None:
+            found[recipe.start] = weights_sha256(bundled_folders()[recipe.start])
+        return found
 
     def make(self, recipe: Recipe) -> torch_model.GPT2:
         """Train a draft, or read it, for PyTorch."""

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import pkgutil
 import re
+from dataclasses import replace
+from pathlib import Path
 
+import numpy as np
 import pytest
 
-from minispec.errors import OptionError
+from minispec.errors import CheckpointError, OptionError
 from minispec.lab.ledger import claims
 from minispec.lab.ledger.framework import NAMES, SOURCES, Setting, get_experiment, table
-from minispec.lab.ledger.small_drafts import Recipe, mix_recipe, only
+from minispec.lab.ledger.small_drafts import Recipe, Workshop, mix_recipe, only
 
 
 def test_the_ledger_lists_every_claim_once() -> None:
@@ -64,6 +67,25 @@ def test_a_recipe_is_named_by_everything_that_makes_it() -> None:
         Recipe("mix", 4, 1, width=128),
     ]
     assert len({recipe.name for recipe in recipes}) == len(recipes)
+
+
+def test_a_draft_goes_on_only_with_what_it_is_made_from(tmp_path: Path) -> None:
+    pytest.importorskip("torch")
+    (tmp_path / "manifest.json").write_text("{}", encoding="utf-8")
+    place, recipe = Workshop(tmp_path, tmp_path / "work"), Recipe("mine", 1, 1)
+
+    def write(seed: int) -> None:
+        tokens = np.random.default_rng(seed).integers(1, 1000, 2000).astype(np.uint16)
+        np.save(tmp_path / "mine.train.npy", tokens)
+
+    write(1)
+    place.train(recipe)
+    place.train(recipe)  # read
+    before = place.inputs(replace(recipe, start=Recipe("mine", 2, 1, start="draft-0.6m"), loss="kl"))
+    assert set(before) == {"mine", "target", "mine of its start", "draft-0.6m of its start"}
+    write(2)
+    with pytest.raises(CheckpointError, match=r"began with another mine .*--work"):
+        place.train(recipe)
 
 
 def test_a_table_has_as_many_columns_everywhere() -> None:
