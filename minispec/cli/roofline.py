@@ -298,7 +298,7 @@ def _measure(options: dict[str, Any]) -> None:
                 {
                     "machine": facts | machine_facts(machine),
                     "model": model.name,
-                    "dtype": dtype,
+                    "dtype": model.dtype,
                     "kv_dtype": model.kv_dtype,
                     "backend": options["backend"],
                     "context": options["context"],
@@ -320,7 +320,7 @@ def _measure(options: dict[str, Any]) -> None:
     if options["plot"] is not None:
         from minispec.lab.viz.plots.roofline import measured_figure
 
-        style.save(measured_figure(machine, measured, f"{model.name}, {dtype}"), options["plot"])
+        style.save(measured_figure(machine, measured, f"{model.name}, {model.dtype}"), options["plot"])
 
 
 def _print_parts(

@@ -71,6 +71,12 @@ def test_measured_json_adds_up(pair: tuple[str, ...]) -> None:
     assert report["memory"]["bytes_per_token"] == 2 * 4 * (2 * 16 + 8)
 
 
+def test_an_empty_cache_and_the_format_that_auto_chose(pair: tuple[str, ...]) -> None:
+    done = invoke(*pair, "--context", "0", "--rows", "1,2", "--repeats", "1", "--json")
+    assert done.exit_code == 0, done.exception
+    assert json.loads(done.stdout)["dtype"] in ("float16", "float32")
+
+
 def test_keys_and_values_in_half_the_bytes(pair: tuple[str, ...]) -> None:
     whole, halves = (
         json.loads(invoke(*pair, "--rows", "1", "--repeats", "1", "--json", "--kv-dtype", kv_dtype).stdout)
