@@ -248,8 +248,8 @@ class Journal:
         if found != key:
             raise OutputError(
                 f"{self.path} belongs to another sweep (it has key {found[:8]}, this one {key[:8]}): prompts, "
-                "options, threads, models, texts or the version differ, and the figures would not be alike. Name another journal, or "
-                "run what it was begun with"
+                "options, threads, models, texts or the version differ, and the figures would not be alike. "
+                "Name another journal, or run what it was begun with"
             )
         for records in units:
             self.units[(records[0].target, records[0].temperature, records[0].prompt_id)] = records
