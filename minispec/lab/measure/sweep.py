@@ -8,25 +8,31 @@ from __future__ import annotations
 import functools
 import hashlib
 import importlib
+import itertools
 import json
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from pathlib import Path
 from typing import Any
 
 import minispec
 from minispec.engine.backends.formats import AUTO
 from minispec.engine.drafters import load_draft
-from minispec.engine.drafters.spec import MODEL, parse_draft
+from minispec.engine.drafters.heads import load_head
+from minispec.engine.drafters.heads.load import find_heads
+from minispec.engine.drafters.spec import HEADS, KINDS, MODEL, DraftSpec, parse_draft
+from minispec.engine.drafters.tables import read_text
 from minispec.engine.files import HeldFile
 from minispec.engine.generation import Generation, Stream, stream
 from minispec.engine.generation.options import Options
 from minispec.engine.generation.prepare import check_together, encode_prompt
 from minispec.engine.loading import load_model
-from minispec.engine.loading.bundled import DEFAULT_DRAFT, DEFAULT_TARGET
+from minispec.engine.loading.bundled import DEFAULT_DRAFT, DEFAULT_TARGET, TOKENIZER, file_of
+from minispec.engine.loading.folder import find_folder
 from minispec.engine.model import GPT2
 from minispec.engine.model.language_model import LanguageModel
-from minispec.errors import OptionError, OutputError, PromptError, explain, missing, quote
+from minispec.errors import ModelFileError, OptionError, OutputError, PromptError, explain, missing, quote
 from minispec.lab.measure.record import Record, Variant, record
 from minispec.lab.prompts import Prompt
 from minispec.lab.timer import interleave
@@ -162,6 +168,8 @@ class Sweep:
 
     def settings(self) -> dict[str, Any]:
         """Return JSON-able data that says all there is to say."""
+        from minispec.engine.backends.threads import num_threads  # imports Numba
+
         return {
             "format": FORMAT,
             "minispec": minispec.__version__,
@@ -169,17 +177,18 @@ class Sweep:
             "max_tokens": self.max_tokens,
             "seed": self.seed,
             "repeats": self.repeats,
+            "threads": num_threads(),
             "options": {key: self.options[key] for key in sorted(self.options)},
             "prompts": [asdict(prompt) for prompt in self.prompts],
         }
 
     def key(self, fingerprints: Mapping[str, str]) -> str:
-        """Return a hash of the settings and of what the models compute: records of one key may stand together.
+        """Return a hash of the settings and of all that they name: records of one key may stand together.
 
         Parameters
         ----------
         fingerprints : mapping of str to str
-            For each model what tells it from another of the same name.
+            For each model, head and text what tells it from another of the same name.
         """
         told = json.dumps([self.settings(), dict(sorted(fingerprints.items()))], sort_keys=True, ensure_ascii=False)
         return hashlib.sha256(told.encode()).hexdigest()
@@ -239,8 +248,8 @@ class Journal:
         if found != key:
             raise OutputError(
                 f"{self.path} belongs to another sweep (it has key {found[:8]}, this one {key[:8]}): prompts, "
-                "options, models or the version differ, and the figures would not be alike. Name another journal, or "
-                "run what it was begun with"
+                "options, threads, models, texts or the version differ, and the figures would not be alike. "
+                "Name another journal, or run what it was begun with"
             )
         for records in units:
             self.units[(records[0].target, records[0].temperature, records[0].prompt_id)] = records
@@ -294,17 +303,72 @@ def load_named(
 
 
 def fingerprints(sweep: Sweep, load: Load | None = None) -> dict[str, str]:
-    """Return for each model what tells it from another of the same name: a hash of logits it computes here."""
+    """Return for each model, head and text that a sweep names what tells it from another of the same name.
+
+    Raises
+    ------
+    InputError
+        If one of them cannot be found or read.
+    """
     load = load or functools.partial(load_named, **sweep.loading)
-    specs = [parse_draft(name) for name in sweep.drafts]
-    names = [(name, "target") for name in sweep.targets]
-    names += [(spec.name, "draft") for spec in specs if spec.kind == MODEL]
-    found = {}
-    for name, role in names:
-        model = load(name, role)
-        logits = model.forward([0], model.new_cache(capacity=1), 1)
-        found[f"{role} {name}"] = hashlib.sha256(logits.tobytes()).hexdigest()
+    found = {f"target {name}": _hash_model(load(name, "target")) for name in sweep.targets}
+    for draft, name in itertools.product(sweep.drafts, sweep.targets):
+        spec = parse_draft(draft)
+        if spec.kind == MODEL:
+            found[f"draft {spec.name}"] = _hash_model(load(spec.name, "draft"))
+            continue
+        for label, files in _named_files(spec, load(name, "target")):
+            if label not in found:
+                found[label] = _hash_files(files)
     return found
+
+
+def _named_files(spec: DraftSpec, target: LanguageModel) -> Iterator[tuple[str, list[Path]]]:
+    """Yield what a draft reads besides its target, and in which files it lies; a plug-in's files only it knows."""
+    if spec.kind in ("tree", "cascade", "forced"):
+        inner = spec.options["draft"] or DEFAULT_DRAFT
+        yield from () if inner == "none" else _named_files(parse_draft(inner), target)
+    elif spec.kind == MODEL:
+        yield f"inner {spec.name}", _model_files(find_folder(spec.name))
+    elif spec.kind in HEADS:
+        written = spec.options["head"]
+        load_head(written, spec.kind, target)  # refuses what is no head of this target
+        folder = Path(written).expanduser() if written else find_heads(getattr(target, "folder", None))[spec.kind]
+        yield f"{spec.kind} {written or target.name}", _model_files(folder)
+    elif spec.kind in KINDS:
+        for key in {"corpus", "text"} & spec.options.keys():
+            if spec.options[key] is not None:
+                read_text(spec.options[key], key)  # refuses what is no text
+                yield f"{key} {spec.options[key]}", [Path(spec.options[key]).expanduser()]
+
+
+def _model_files(folder: Path) -> list[Path]:
+    """Return the files that a model or a head is read from, in the order of their names."""
+    found = {path for ending in ("json", "txt", "safetensors") for path in folder.glob(f"*.{ending}")}
+    tokenizer = file_of(folder, TOKENIZER)
+    return sorted(found | ({tokenizer} if tokenizer.is_file() else set()), key=lambda path: path.name)
+
+
+def _hash_model(model: LanguageModel) -> str:
+    """Return a hash of a model's files; of one without files, of logits that depend on tokens before them."""
+    folder = getattr(model, "folder", None)
+    if folder is not None:
+        return _hash_files(_model_files(folder))
+    tokens = [i % model.vocab_size for i in range(min(8, model.n_positions))]
+    logits = model.forward(tokens, model.new_cache(capacity=len(tokens)), len(tokens))
+    return hashlib.sha256(logits.tobytes()).hexdigest()
+
+
+def _hash_files(paths: Iterable[Path]) -> str:
+    """Return a hash of names and contents."""
+    whole = hashlib.sha256()
+    for path in paths:
+        try:
+            with path.open("rb") as file:
+                whole.update(f"{path.name} {hashlib.file_digest(file, 'sha256').hexdigest()}\n".encode())
+        except OSError as error:
+            raise ModelFileError(f"{path} cannot be read ({error.strerror}). Name another, or mend it") from None
+    return whole.hexdigest()
 
 
 def check_units(sweep: Sweep, load: Load | None = None) -> None:

@@ -7,16 +7,20 @@ import dataclasses
 import io
 import itertools
 import json
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 import joblib
 import numpy as np
 import pytest
+from safetensors.numpy import load_file, save_file
 
+from minispec.engine.backends import threads
 from minispec.engine.files import HeldFile
 from minispec.engine.generation import generate
 from minispec.engine.loading import load_model
+from minispec.engine.loading.bundled import CHECKSUMS, bundled_folders
 from minispec.engine.model import GPT2
 from minispec.errors import OptionError, OutputError
 from minispec.lab.measure.record import Record
@@ -280,7 +284,9 @@ def changed(sweep: Sweep) -> Iterator[Sweep]:
     yield dataclasses.replace(sweep, options={"backend": "numpy", "top_p": 0.5})
 
 
-def test_sweeps_that_are_not_alike_refuse_one_journal(sweep: Sweep, tmp_path: Path) -> None:
+def test_sweeps_that_are_not_alike_refuse_one_journal(
+    sweep: Sweep, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     prints = fingerprints(sweep)
     key = sweep.key(prints)
     assert key == dataclasses.replace(sweep).key(dict(reversed(prints.items())))
@@ -290,6 +296,9 @@ def test_sweeps_that_are_not_alike_refuse_one_journal(sweep: Sweep, tmp_path: Pa
     content = path.read_bytes()
     keys = [other.key(prints) for other in changed(sweep)]
     keys.append(sweep.key(prints | {next(iter(prints)): "another model of that name"}))
+    with monkeypatch.context() as patch:
+        patch.setattr(threads, "num_threads", lambda: threads.max_threads() + 1)
+        keys.append(sweep.key(prints))
     for other in keys:
         with pytest.raises(OutputError, match="another sweep"), HeldFile(path) as file:
             Journal(file, other)
@@ -312,6 +321,59 @@ def test_models_of_one_name_are_told_apart(sweep: Sweep, names: tuple[str, str])
     mine, others = fingerprints(sweep), fingerprints(sweep, swapped)
     assert mine.keys() == others.keys()
     assert all(mine[name] != others[name] for name in mine)
+
+
+def test_a_model_is_told_from_one_that_differs_in_what_one_token_alone_does_not_show(tmp_path: Path) -> None:
+    """Queries and keys, and every position but the first: of one token the logits are the same."""
+
+    def prints(*, in_memory: bool) -> str:
+        def load(name: str, role: str) -> GPT2:
+            model = load_model(name, "numpy")
+            return dataclasses.replace(model, folder=None) if in_memory else model
+
+        return fingerprints(Sweep(PROMPTS, (str(folder),), ("ngram",)), load)[f"target {folder}"]
+
+    folder = write_model(tmp_path / "model", seed=1)
+    path = folder / "model.safetensors"
+    before = [prints(in_memory=each) for each in (False, True)]
+    assert before == [prints(in_memory=each) for each in (False, True)]
+    for name, part in (("h.0.attn.c_attn.weight", np.s_[:, :32]), ("wpe.weight", np.s_[1:])):
+        tensors = load_file(path)
+        tensors[f"transformer.{name}"][part] *= 2
+        save_file(tensors, path)
+        after = [prints(in_memory=each) for each in (False, True)]
+        assert [one == other for one, other in zip(before, after, strict=True)] == [False, False], name
+        before = after
+
+
+@pytest.mark.parametrize(
+    ("draft", "file"),
+    [
+        ("tree:draft=FOLDER,shape=2x1", "config.json"),
+        ("cascade:draft=FOLDER", "model.safetensors"),
+        ("forced:draft=FOLDER", "tokenizer.json"),
+        ("forced:draft=unigram:text=FOLDER/a.txt", "a.txt"),
+        ("suffix:corpus=FOLDER/a.txt", "a.txt"),
+        ("bigram:text=FOLDER/a.txt", "a.txt"),
+        ("block:head=HEAD", "config.json"),
+        ("tree:draft=block:head=HEAD,shape=2x1", "model.safetensors"),
+    ],
+)
+def test_a_file_that_a_draft_names_makes_another_sweep(draft: str, file: str, tmp_path: Path) -> None:
+    """Negative control: with nothing changed the key is the same."""
+    folder = write_model(tmp_path / "model")
+    (folder / "a.txt").write_text("the end", encoding="utf-8")
+    if "HEAD" in draft:
+        own = bundled_folders()["target-17m"] / "block"
+        folder = Path(shutil.copytree(own, tmp_path / "head", ignore=lambda *_: [CHECKSUMS]))
+    draft = draft.replace("FOLDER", str(folder)).replace("HEAD", str(folder))
+    verify = "tree" if draft.startswith("tree") else "rejection"
+    made = Sweep(PROMPTS, ("target-17m",), (draft,), verifies=(verify,), repeats=0)
+    before = made.key(fingerprints(made))
+    assert before == made.key(fingerprints(made))
+    content = (folder / file).read_bytes()
+    (folder / file).write_bytes(content[:-1] + bytes([content[-1] ^ 1]) if "safetensors" in file else content + b" ")
+    assert before != made.key(fingerprints(made))
 
 
 def test_jobs_change_nothing_but_the_order(sweep: Sweep, records: list[Record]) -> None:
