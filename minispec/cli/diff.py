@@ -39,7 +39,12 @@ def diff(a: str, b: str, prompt: str | None, as_json: bool) -> None:
 
         minispec diff "--gamma 3 --temperature 0" "--draft none --temperature 0" --prompt "Once upon a time"
     """
-    runs = [_run(which, prompt) for which in (a, b)]
+    if prompt is None:
+        runs = [_read_report(which) for which in (a, b)]
+    else:
+        chosen = [_parse_options(which) for which in (a, b)]
+        text = read_prompt(prompt)  # once: a second read of standard input finds nothing
+        runs = [Pair.load(options, Console(stderr=True)).start(text).run().to_dict() for options in chosen]
     first, second = (run["options"] for run in runs)
     loading = "target", "backend", "dtype", "kv_dtype"
     for what in loading:
@@ -57,7 +62,7 @@ def diff(a: str, b: str, prompt: str | None, as_json: bool) -> None:
         runs[0]["token_ids"],
         runs[1]["token_ids"],
         expected_equal=_promise_equal(runs),
-        same_end=all(_as_list(first[name]) == _as_list(second[name]) for name in _ENDS),
+        same_end=all(first[name] == second[name] for name in _ENDS),
         drawn=any(run["options"]["temperature"] > 0 for run in runs),
     )
     if as_json:
@@ -90,32 +95,29 @@ def _promise_equal(runs: list[dict[str, Any]]) -> bool:
     return first == second
 
 
-def _as_list(value: Any) -> Any:
-    """Return what JSON makes of a tuple: one run may be read from a file, and the other made now."""
-    return list(value) if isinstance(value, tuple) else value
+def _parse_options(which: str) -> dict[str, Any]:
+    """Return the options of a run to make now."""
+    try:
+        flags = shlex.split(which)
+    except ValueError as error:  # a quote or an escape without its end
+        raise OptionError(f"{which!r} is no set of options ({error}). Try '--gamma 3 --temperature 0'") from None
+    if flags and not flags[0].startswith("-"):
+        raise OptionError(f"{quote(which)} is no set of options, and --prompt is for those. Leave --prompt out")
+    # A word in the prompt's place: the prompt may look like a flag, and behind the flags be the value of the last.
+    with generate.make_context("generate", ["PROMPT", *flags]) as context:
+        options = {**context.params}
+    options.pop("prompt")
+    for name in ("comparing", "show_drafts", "slow", "racing", "as_json", "trace", "quiet", "details"):
+        if options.pop(name):
+            flag = next(each.opts[0] for each in generate.params if each.name == name)
+            raise OptionError(f"{flag} does not change what is generated, which is all that is compared. Leave it out")
+    return options
 
 
-def _run(which: str, prompt: str | None) -> dict[str, Any]:
-    """Return a run's report: read from a file, or made now."""
-    if which.lstrip().startswith("-") or prompt is not None:
-        if prompt is None:
-            raise OptionError(f"{which!r} is a set of options; say what to continue. Try --prompt 'Once upon a time'")
-        try:
-            flags = shlex.split(which)
-        except ValueError as error:  # a quote or an escape without its end
-            raise OptionError(f"{which!r} is no set of options ({error}). Try '--gamma 3 --temperature 0'") from None
-        if flags and not flags[0].startswith("-"):
-            raise OptionError(f"{quote(which)} is no set of options, and --prompt is for those. Leave --prompt out")
-        with generate.make_context("generate", [*flags, read_prompt(prompt)]) as context:
-            options = {**context.params}
-        options.pop("prompt")
-        for name in ("comparing", "show_drafts", "slow", "racing", "as_json", "trace", "quiet", "details"):
-            if options.pop(name):
-                flag = next(each.opts[0] for each in generate.params if each.name == name)
-                raise OptionError(
-                    f"{flag} does not change what is generated, which is all that is compared. Leave it out"
-                )
-        return Pair.load(options, Console(stderr=True)).start(prompt).run().to_dict()
+def _read_report(which: str) -> dict[str, Any]:
+    """Return a run's report from a file."""
+    if which.lstrip().startswith("-"):
+        raise OptionError(f"{which!r} is a set of options; say what to continue. Try --prompt 'Once upon a time'")
     try:
         report = json.loads(Path(which).read_text(encoding="utf-8-sig"))
         options = report.get("options", {})

@@ -22,7 +22,7 @@ from minispec.course.teaching.find import Files, checkout, find
 from minispec.course.teaching.find import lessons as all_lessons
 from minispec.course.teaching.quiz import CANVAS, write_quiz
 from minispec.course.teaching.slides import make_slides
-from minispec.engine.files import write_text
+from minispec.engine.files import replace_whole, write_text
 from minispec.errors import OptionError, OutputError, explain, missing, quote
 from minispec.lab.viz.terminal import QUIET
 
@@ -163,7 +163,8 @@ def _copy(numbers: tuple[str, ...], folder: Path) -> list[tuple[Path, bool]]:
             path = folder / files.notebook.name
             copied.append((path, not path.exists()))
             if not path.exists():
-                shutil.copyfile(files.notebook, path)
+                with replace_whole(path) as partial:  # half a notebook would be left alone for ever
+                    shutil.copyfile(files.notebook, partial)
     except OSError as error:
         raise OutputError(
             f"{quote(str(folder))} cannot be written ({explain(error)}). Try --to with another folder"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -23,7 +24,7 @@ from minispec.engine.loading.bundled import DEFAULT_DRAFT, DEFAULT_TARGET
 from minispec.errors import OptionError
 from minispec.lab.explain import advice
 from minispec.lab.explain.engines import Acceptance, read_acceptance
-from minispec.lab.explain.plan import MAX_GAMMA, Measured, Plan, make_plan, measure_plan, rate_note
+from minispec.lab.explain.plan import MAX_GAMMA, Measured, Plan, check_max_gamma, make_plan, measure_plan, rate_note
 from minispec.lab.explain.step_costs import VerifyCurve
 from minispec.lab.measure.report import format_figure
 from minispec.lab.prompts import bundled_prompts, read_prompts
@@ -34,6 +35,7 @@ from minispec.theory import VerifyCost, alpha_from_drafts, can_pay
 from minispec.theory.intervals import Figure
 
 _DEFAULTS = Options()
+_WITH_COST = "verify_cost", "overhead", "max_gamma", "machine"
 
 
 class VerifyPoint(click.ParamType):  # type: ignore[type-arg]  # generic only in newer releases
@@ -63,7 +65,8 @@ class VerifyPoint(click.ParamType):  # type: ignore[type-arg]  # generic only in
 @click.option(
     "--machine",
     metavar="NAME",
-    help="With --from: the card it runs on, as in minispec roofline, for the batch at which drafts stop paying.",
+    help="With --from and --cost-ratio: the card it runs on, as in minispec roofline, for the batch at which drafts "
+    "stop paying.",
 )
 @click.option("--alpha", type=float, help="The probability that a judged draft token is accepted, in [0, 1].")
 @click.option("--drafted", type=int, help="Tokens that a run drafted; give --accepted and --gamma too.")
@@ -132,7 +135,11 @@ def plan(
     _check(source, alpha, drafted, accepted, gamma, cost_ratio, measuring)
     _check_lengths(gamma, max_gamma, counted=drafted is not None)
     if not measuring:
-        _refuse_ignored(where)
+        _refuse_ignored(where, "is for measuring, and nothing is measured. Add --measured")
+    elif not verify_cost:
+        _refuse_ignored(["overhead"], "has no effect: the measured v(m) holds what a step adds. Add --verify-cost 1.3")
+    if cost_ratio is None and not measuring:
+        _refuse_ignored(_WITH_COST, "has no effect without c. Add --cost-ratio 0.1")
     if source is not None:
         costs = cost_ratio, _verify(verify_cost, None), _fall_back(overhead, 0.0)
         _advise(read_acceptance(source, gamma, since), costs, max_gamma, machine, as_json=as_json)
@@ -143,7 +150,7 @@ def plan(
         acceptance,
         _fall_back(cost_ratio, 0.0 if found is None else found.cost_ratio),
         _verify(verify_cost, found),
-        _fall_back(overhead, 0.0),  # measured, it is part of the curve
+        _fall_back(overhead, _overhead(verify_cost, found)),
         max_gamma,
     )
     if as_json:
@@ -297,6 +304,7 @@ def _check(
 
 def _check_lengths(gamma: int | None, max_gamma: int, *, counted: bool) -> None:
     """Refuse a draft length that is none; and one that is to be shown and is not looked at."""
+    check_max_gamma(max_gamma)
     if gamma is None:
         return
     if gamma < 1:
@@ -307,13 +315,13 @@ def _check_lengths(gamma: int | None, max_gamma: int, *, counted: bool) -> None:
         )
 
 
-def _refuse_ignored(where: dict[str, Any]) -> None:
-    """Refuse flags of a measurement without one; a MINISPEC_* variable may be meant for another command."""
+def _refuse_ignored(names: Iterable[str], why: str) -> None:
+    """Refuse flags that would have no effect; a MINISPEC_* variable may be meant for another command."""
     source = click.get_current_context().get_parameter_source
-    for name in where:
+    for name in names:
         if source(name) is ParameterSource.COMMANDLINE:
             flag = "--" + name.replace("_", "-")
-            raise OptionError(f"{flag} is for measuring, and nothing is measured. Add --measured, or leave {flag} out")
+            raise OptionError(f"{flag} {why}, or leave {flag} out")
 
 
 def _measure(prompts: Path | None, gamma: int | None, where: dict[str, Any]) -> Measured:
@@ -363,6 +371,11 @@ def _verify(points: tuple[tuple[int | None, float], ...], found: Measured | None
     if flat and len(points) > 1:
         raise OptionError("one verify cost for all drafts and others as well; give one number, or ROWS=V points")
     return flat[0] if flat else VerifyCurve({rows: cost for rows, cost in points if rows is not None})
+
+
+def _overhead(points: tuple[tuple[int | None, float], ...], found: Measured | None) -> float:
+    """Return o where none is given: the measured one, unless the measured curve is used, which holds it."""
+    return max(0.0, found.overhead) if found is not None and points else 0.0  # below 0 it is noise
 
 
 def _to_dict(made: Plan) -> dict[str, Any]:

@@ -63,7 +63,8 @@ def why(prompt: str, repeats: int, as_json: bool, **options: Any) -> None:
         found = attribute(plain.metrics, run.metrics)
         costs = [step_costs(plain.metrics, each.metrics) for each in runs.values() if each.metrics.num_draft_tokens]
         curve = curve_of_runs(costs, found.costs.cost_ratio)
-        possible = changes(found, run.steps, curve, plain.metrics, run.metrics)
+        asked = options["gamma"] if isinstance(options["gamma"], int) else None
+        possible = changes(found, run.steps, curve, plain.metrics, run.metrics, asked)
     if as_json:
         click.echo(json.dumps(_report(found, possible, curve, repeats)))
     else:

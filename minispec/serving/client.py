@@ -142,6 +142,8 @@ if __name__ == "__main__":
         sys.exit(2)
     try:
         main(*sys.argv[1:])
+    except KeyboardInterrupt:
+        sys.exit(130)
     except ServerError as refusal:
         print(refusal, file=sys.stderr)
         sys.exit(2)

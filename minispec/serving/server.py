@@ -19,6 +19,7 @@ from minispec.serving.service import Service
 from minispec.serving.settings import Settings
 
 _LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
+_FREE_FOR_ALL = 1024  # the first such port
 _GRACE_S = 5.0  # to send what is left once all requests were cut
 _KEEP_ALIVE_S = 10
 _SWITCH_S = 0.0005
@@ -52,6 +53,11 @@ def bind(host: str, port: int) -> socket.socket:
         if error.errno == errno.EADDRNOTAVAIL:
             raise OptionError(
                 f"host is {host!r}, which is no address of this machine ({error.strerror}). Try --host 127.0.0.1"
+            ) from None
+        if error.errno == errno.EACCES and 0 < port < _FREE_FOR_ALL:
+            raise OptionError(
+                f"cannot listen on {host} port {port} ({error.strerror}). Ports below {_FREE_FOR_ALL} need rights that "
+                "this user lacks; try --port 8000"
             ) from None
         raise OptionError(
             f"cannot listen on {host} port {port} ({error.strerror}). Another program may have it; try --port 0, "

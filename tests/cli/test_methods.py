@@ -223,9 +223,19 @@ def test_diff_says_that_a_run_was_cut(run_here: Run, target: str, tmp_path: Path
     assert "different kv_dtypes, 'float32' and 'float16'; compare like with like" in unlike.stderr
 
 
+@pytest.mark.parametrize("prompt", ["- the", "--draft"])
+def test_diff_reads_its_prompt_once_and_takes_it_for_no_flag(run_here: Run, target: str, prompt: str) -> None:
+    runs = [f"--target {target} --draft none --temperature {temperature} --max-tokens 9" for temperature in (0, 1)]
+    told = run_here("diff", *runs, "--prompt", prompt, "--json")
+    assert told.returncode == 0, told.stderr
+    assert run_here("diff", *runs, "--prompt", "-", "--json", stdin=f"{prompt}\n".encode()).stdout == told.stdout
+    assert run_here("diff", *runs, "--prompt", "-x", "--json").stdout != told.stdout
+
+
 @pytest.mark.parametrize(
     ("a", "b", "complaint"),
     [
+        ("--draft none --stop", "", "requires an argument"),
         ("--trace x", "", "--trace does not change what is generated"),
         ("--min-tokens 9 --max-tokens 3", "", "min-tokens is 9 and max-tokens 3"),
         ("", "--quiet", "--quiet does not change what is generated"),

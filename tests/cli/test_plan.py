@@ -12,6 +12,9 @@ from click.testing import CliRunner
 
 from minispec.cli.main import cli
 from minispec.errors import MinispecError
+from minispec.lab.explain.plan import Measured
+from minispec.lab.explain.step_costs import VerifyCurve
+from minispec.theory.intervals import Figure
 from tests.cli.conftest import Run
 
 
@@ -79,6 +82,23 @@ def test_alpha_and_costs_are_measured_on_a_prompt_file(run: Run, tmp_path: Path,
 
 
 @pytest.mark.parametrize(
+    ("given", "measured", "used"),
+    [("", 0.25, 0.0), ("--verify-cost 1", 0.25, 0.25), ("--verify-cost 1 --overhead 0.5", 0.25, 0.5),
+     ("--verify-cost 1", -0.1, 0.0)],
+)  # fmt: skip
+def test_a_measured_overhead_counts_once(
+    given: str, measured: float, used: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    figure = Figure(0.8, 0.7, 0.9)
+    found = Measured(figure, figure, figure, 3, 0.1, 1.0, measured, VerifyCurve({2: 1 + max(0, measured)}), 1)
+    monkeypatch.setattr("minispec.cli.plan.measure_plan", lambda *args, **options: found)
+    told = json.loads(CliRunner().invoke(cli, shlex.split(f"plan --measured --json --max-gamma 1 {given}")).output)
+    assert told["overhead"] == used
+    step = 1.1 + (used if given else measured)
+    assert told["lengths"][1]["speedup"]["value"] == pytest.approx(1.8 / step)
+
+
+@pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
         ("--alpha 1.2 --cost-ratio 0.1", "alpha is 1.2"),
@@ -111,6 +131,13 @@ def test_alpha_and_costs_are_measured_on_a_prompt_file(run: Run, tmp_path: Path,
         ("--alpha 0.5 --cost-ratio 0.1 --limit 2", "--limit is for measuring, and nothing is measured"),
         ("--alpha 0.5 --cost-ratio 0.1 --target nosuch", "--target is for measuring"),
         ("--alpha 0.5 --cost-ratio 0.1 --max-tokens 9", "Add --measured, or leave --max-tokens out"),
+        ("--from page.prom --cost-ratio 0.1 --max-gamma 0", "max-gamma is 0; a draft has 1 to 4096 tokens"),
+        ("--from page.prom --cost-ratio 0.1 --max-gamma -1", "max-gamma is -1; a draft has 1 to 4096 tokens"),
+        ("--from page.prom --max-gamma 2", "--max-gamma has no effect without c. Add --cost-ratio 0.1, or leave"),
+        ("--from page.prom --verify-cost 3", "--verify-cost has no effect without c"),
+        ("--from page.prom --overhead 2", "--overhead has no effect without c"),
+        ("--from page.prom --machine h100", "--machine has no effect without c"),
+        ("--measured --overhead 0.5", "--overhead has no effect: the measured v(m) holds what a step adds"),
         ("--measured --draft none", "chains of drafts"),
         ("--prompts nowhere.txt", "cannot be read"),
     ],

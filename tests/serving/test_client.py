@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import signal
+import socket
 import subprocess
 import sys
 from itertools import pairwise
@@ -56,6 +58,21 @@ def test_what_it_cannot_do_is_one_line(server, arguments, complaint):
     assert done.returncode == 2
     assert done.stderr.count("\n") == 1
     assert complaint in done.stderr
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no SIGINT for one process there")
+def test_ctrl_c_ends_it_quietly():
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        silent.settimeout(60)
+        url = f"http://127.0.0.1:{silent.getsockname()[1]}"
+        command = [sys.executable, "-m", "minispec.serving.client", url, "x"]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+            connection, _ = silent.accept()
+            with connection:
+                assert connection.recv(1)  # it has asked, and waits
+                process.send_signal(signal.SIGINT)
+                assert process.communicate(timeout=60) == (b"", b"")
+    assert process.returncode == 130
 
 
 def test_refusals_and_faults_are_raised(server):

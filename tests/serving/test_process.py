@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import os
 import re
@@ -111,6 +112,15 @@ def test_a_port_in_use_is_said_before_anything_is_loaded(run_here):
         taken.listen()
         port = str(taken.getsockname()[1])
         refused(run_here("serve", "--port", port, "--target", "no-such-model"), f"port {port}", "--port 0")
+
+
+def test_a_port_that_needs_rights_is_said_to(run_here, monkeypatch):
+    def deny(*args):
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    monkeypatch.setattr(socket.socket, "bind", deny)
+    refused(run_here("serve", "--port", "80"), "port 80 (Permission denied)", "Ports below 1024", "--port 8000")
+    refused(run_here("serve", "--port", "1024"), "port 1024 (Permission denied)", "--port 0")
 
 
 @pytest.mark.parametrize(

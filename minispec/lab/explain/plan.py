@@ -116,8 +116,7 @@ def make_plan(
         raise OptionError("there is no alpha, because nothing was drafted; a plan needs one. Try --gamma 5")
     if not cost_ratio > 0.0:
         raise OptionError(f"the cost ratio is {cost_ratio}; drafts cost something, so it is > 0. Try --cost-ratio 0.1")
-    if not 1 <= max_gamma <= LONGEST:
-        raise OptionError(f"max-gamma is {max_gamma}; a draft has 1 to {LONGEST} tokens. Try --max-gamma {MAX_GAMMA}")
+    check_max_gamma(max_gamma)
     for rows in range(2, max_gamma + 2):
         cost = verify_cost(rows) if callable(verify_cost) else verify_cost
         if not cost >= 1.0:
@@ -153,6 +152,12 @@ def make_plan(
         best_high=best(ends[1], cost_ratio),
         sensitivity={a: {c: best(a, c) for c in _around_cost(cost_ratio)} for a in _around_alpha(alpha.value)},
     )
+
+
+def check_max_gamma(max_gamma: int) -> None:
+    """Refuse a longest draft that is none, or beyond what the formulas take."""
+    if not 1 <= max_gamma <= LONGEST:
+        raise OptionError(f"max-gamma is {max_gamma}; a draft has 1 to {LONGEST} tokens. Try --max-gamma {MAX_GAMMA}")
 
 
 def _around_alpha(alpha: float) -> Sequence[float]:

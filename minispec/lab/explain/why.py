@@ -125,7 +125,12 @@ class Change:
 
 
 def changes(
-    found: Attribution, steps: Sequence[Step], verify: VerifyCurve, plain: Metrics | Totals, run: Metrics | Totals
+    found: Attribution,
+    steps: Sequence[Step],
+    verify: VerifyCurve,
+    plain: Metrics | Totals,
+    run: Metrics | Totals,
+    asked: int | None = None,
 ) -> list[Change]:
     """Return a what-if per cause, and the best other gamma, the most helpful first.
 
@@ -141,6 +146,8 @@ def changes(
         v(m) + o, in units of a plain step (:func:`minispec.lab.explain.step_costs.curve_of_runs`).
     plain, run : Metrics | Totals
         Those that ``found`` was made from.
+    asked : int, optional
+        The draft length that the run was to have; its steps may be shorter, and their mean too.
     """
     halves = {
         "draft": "drafts at half their cost",
@@ -158,7 +165,7 @@ def changes(
     ]
     if found.tau < found.ideal:
         made.append(_more_agreement(found, run))
-    gamma = _other_gamma(found, steps, verify, run)
+    gamma = _other_gamma(found, steps, verify, run, asked)
     if gamma is not None:
         made.append(gamma)
     return sorted(made, key=lambda change: -change.speedup)
@@ -174,9 +181,9 @@ def _more_agreement(found: Attribution, run: Metrics | Totals) -> Change:
 
 
 def _other_gamma(
-    found: Attribution, steps: Sequence[Step], verify: VerifyCurve, run: Metrics | Totals
+    found: Attribution, steps: Sequence[Step], verify: VerifyCurve, run: Metrics | Totals, asked: int | None
 ) -> Change | None:
-    """Return the draft length that the acceptances by position and the costs make best; None if it was drafted."""
+    """Return the draft length that acceptances by position and costs make best; None if it was asked for or drafted."""
     costs = found.costs
     counts = count_by_position(steps)
     measured = [accepted / evaluated for accepted, evaluated in counts]
@@ -186,7 +193,7 @@ def _other_gamma(
     best = best_gamma_by_position(acceptances, costs.cost_ratio, verify)
     if best.gamma == 0:
         return Change("gamma", "gamma 0, plain decoding", 1.0)
-    if best.gamma == costs.gamma:
+    if best.gamma in (asked, costs.gamma):
         return None
     decode_s = run.num_decode_tokens * costs.unit_s / best.speedup
     beyond = " (beyond what was judged: extrapolated)" if best.gamma > len(measured) else ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import sys
@@ -403,6 +404,24 @@ def test_copies_are_never_written_over(tmp_path: Path) -> None:
     path.write_text("my work")
     assert _copy((number,), tmp_path / "mine") == [(path, False)]
     assert path.read_text() == "my work"
+
+
+def test_half_a_copy_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from minispec.cli.lessons import _copy
+    from minispec.course.teaching.find import lessons
+    from minispec.errors import OutputError
+
+    def fill_up(source: Path, place: Path) -> None:
+        place.write_text("half")
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    files = lessons()[0]
+    with monkeypatch.context() as patch:
+        patch.setattr("shutil.copyfile", fill_up)
+        with pytest.raises(OutputError, match=r"No space left on device\). Try --to"):
+            _copy((files.number,), tmp_path)
+    assert list(tmp_path.iterdir()) == []
+    assert _copy((files.number,), tmp_path) == [(tmp_path / files.notebook.name, True)]
 
 
 def test_whoever_ends_us_ends_what_was_started() -> None:

@@ -172,6 +172,17 @@ def test_a_longer_gamma_than_was_judged_is_said_to_be_extrapolated() -> None:
     ]
 
 
+def test_the_length_that_was_asked_for_is_no_advice() -> None:
+    """The last step had room for one draft: the mean is below the length asked for."""
+    plain = Totals(14, 14, 0, prefill_s=0.1, draft_s=0.0, target_s=13.0, decode_s=14.0)
+    run = Totals(14, 5, 9, prefill_s=0.1, draft_s=0.9, target_s=4.5, decode_s=5.9)
+    steps = [one_step(2, 2)] * 4 + [one_step(1, 1)]
+    verify = VerifyCurve({3: 1.0, 4: 9.0})
+    for asked, advice in ((3, ["gamma 2 instead of 1.8 drafted per step"]), (2, [])):
+        made = changes(attribute(plain, run), steps, verify, plain, run, asked)
+        assert [change.what for change in made if change.cause == "gamma"] == advice
+
+
 def test_an_attribution_that_ignores_verification_is_noticed() -> None:
     """The control: leave out one cause and the sum no longer meets the clock."""
     found, _, _ = attributed(CostModel(0.1, 0.3), 0.1, 4, 0)
