@@ -25,7 +25,10 @@ def generate_many(
     kv_memory: int | None = None,
     **options: Unpack[RequestOptions],
 ) -> list[Generation]:
-    """Generate from many prompts at once; each result is that of :func:`minispec.generate` for its prompt alone.
+    """Generate from many prompts at once; each text is the one that its prompt has alone, by the same options.
+
+    Without ``gamma`` and ``verify`` these are not those of :func:`minispec.generate`: drafts follow the load, and the
+    rule keeps the text of plain decoding (:mod:`minispec.engine.batching.defaults`).
 
     Parameters
     ----------

@@ -235,6 +235,7 @@ class Batch:
                 member.publish()
                 member.free()
             elif isinstance(happened, Emitted) and happened.step == 0 and self._is_begun_by_another(member):
+                member.stream.note_delivered()
                 break  # what its draft model would read; the first token did not wait for that
         self.blamed = None
 

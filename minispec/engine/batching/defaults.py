@@ -19,6 +19,7 @@ from minispec.engine.generation.prepare import NO_DRAFT
 from minispec.engine.generation.result import find_guarantee, is_reproducible
 from minispec.engine.specs import read_options, split_spec
 from minispec.engine.verifiers import get_verifier
+from minispec.errors import OptionError
 
 COUPLED = "gumbel"
 """The rule of a draft that can be drawn with the target's own noise."""
@@ -73,6 +74,11 @@ def settle(given: Mapping[str, Any], draft: object, load: Load, *, batch_invaria
     elif "gamma" not in named and "verify" not in named:
         named["verify"] = rule_for(draft)
     settings = Options.read(named)
+    if isinstance(settings.gamma, LoadGamma) and settings.fallback != "off":
+        raise OptionError(
+            f"gamma is {settings.gamma.name!r} and fallback {settings.fallback!r}; the first stops drafting by itself "
+            "where that does not pay. Try --fallback off"
+        )
     if "gamma" in named or draft is None or not _has_free_length(settings, draft):
         return settings
     verifier, temperature = get_verifier(settings.verify), settings.temperature

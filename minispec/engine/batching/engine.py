@@ -213,9 +213,8 @@ class Engine:
 
     def __next__(self) -> tuple[int, Event]:
         """Return what has happened next, and to which request; stop when all have ended."""
+        self._forget_handed_out()
         told = self._batch.told
-        if told and told[0] is self._handed_out:  # the consumer has come back for the next
-            del told[0]
         try:
             while not told:
                 if not self._batch.members:
@@ -248,5 +247,12 @@ class Engine:
         list of (int, Event)
             What has happened, and to which request.
         """
+        self._forget_handed_out()
         self._batch.step(watch)
         return self._batch.take_told()
+
+    def _forget_handed_out(self) -> None:
+        """Drop what iterating has handed out: the consumer has come back for the next."""
+        told = self._batch.told
+        if told and told[0] is self._handed_out:
+            del told[0]

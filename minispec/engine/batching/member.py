@@ -78,11 +78,11 @@ class Member:
     def shares_with(self, older: Member, page_size: int) -> bool:
         """Return whether an older request is feeding pages that this one would feed next.
 
-        Before its first token it needs none of its draft model's.
+        Before its first token it needs none of its draft model's. Nobody shares the rows of a head.
         """
         known = self.stream.tokens[:-1]
         mine = next((session for session in self.sessions if session.length < len(known)), None)
-        if mine is None or not older.prefills:
+        if mine is None or isinstance(mine, HeadSession) or not older.prefills:
             return False
         shared = count_shared(known, older.stream.tokens[:-1])
         whole = shared - shared % page_size

@@ -103,7 +103,7 @@ class AutoGamma:
     def observe(self, step: Step) -> None:
         """Learn acceptance and times from a finished step."""
         num_accepted = step.verdict.num_accepted
-        tested = self._confidences[: num_accepted + 1] if step.draft_tokens else []
+        tested = self._confidences[: min(num_accepted + 1, len(step.draft_tokens))]  # fewer if a draft is translated
         by_confidence = [(_find_bin(confidence), place < num_accepted) for place, confidence in enumerate(tested)]
         by_place = [(place, place < num_accepted) for place in range(len(tested))]
         self._by_confidence = self._by_confidence.learn(self._keep, by_confidence)

@@ -43,7 +43,10 @@ class Learner:
             self._mark = _Mark(step.index + 1, False, self._copy_attributes())
 
     def set_back(self, steps: Sequence[Step]) -> None:
-        """Make the policy agree with the committed steps, whatever an interruption has left behind."""
+        """Undo what an interruption has left half done; :meth:`learn` then makes the policy agree with these steps.
+
+        Nothing is observed here: a policy that raises must not keep its run from being left.
+        """
         if self._mark is None:
             self._mark = _Mark(0, False, self._copy_attributes())
         elif self._mark.observing or self._mark.next_step == len(steps):
@@ -51,7 +54,6 @@ class Learner:
             for part, attributes in zip(self._parts, self._mark.attributes, strict=True):
                 if attributes:
                     object.__setattr__(part, "__dict__", _copy(attributes))
-        self.learn(steps)
 
     def _copy_attributes(self) -> list[dict[str, Any]]:
         return [_copy(getattr(part, "__dict__", {})) for part in self._parts]

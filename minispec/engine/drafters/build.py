@@ -231,13 +231,14 @@ def match_vocabulary(target: LanguageModel, draft: LanguageModel) -> LanguageMod
 def _read_corpus(spec: DraftSpec, model: LanguageModel) -> SuffixAutomaton:
     from minispec.engine.drafters.tables import read_text
 
-    return _index_text(read_text(spec.options["corpus"], "corpus"), _require_tokenizer(spec, model))
+    return _index_text(read_text(spec.options["corpus"], "corpus"), _require_tokenizer(spec, model), model.vocab_size)
 
 
 def _table(spec: DraftSpec, model: LanguageModel) -> TokenTable:
     from minispec.engine.drafters.tables import read_text
 
-    tokens = _require_tokenizer(spec, model).encode(read_text(spec.options["text"]))
+    tokenizer = _require_tokenizer(spec, model)
+    tokens = _encode(read_text(spec.options["text"]), tokenizer, model.vocab_size)
     return drafters.TokenTable(tokens, model.vocab_size, 1 if spec.kind == "unigram" else 2, spec.options["k"])
 
 
@@ -249,7 +250,12 @@ def _require_tokenizer(spec: DraftSpec, model: LanguageModel) -> Tokenizer:
 
 
 @functools.lru_cache(maxsize=4)  # requests of a batch share it; by its content, so that a file may change
-def _index_text(text: str, tokenizer: Tokenizer) -> SuffixAutomaton:
+def _index_text(text: str, tokenizer: Tokenizer, vocab_size: int) -> SuffixAutomaton:
     from minispec.engine.drafters.suffix import index_tokens
 
-    return index_tokens(tokenizer.encode(text))
+    return index_tokens(_encode(text, tokenizer, vocab_size))
+
+
+def _encode(text: str, tokenizer: Tokenizer, vocab_size: int) -> list[int]:
+    """Return a text's tokens, but for added ones that the model has no row for."""
+    return [token for token in tokenizer.encode(text) if token < vocab_size]

@@ -1,4 +1,4 @@
-"""Kinds of drafts that other packages bring: entry points in the group ``minispec.engine.drafters``.
+"""Kinds of drafts that other packages bring: entry points in the group ``minispec.drafters``.
 
 A package names its factory in its ``pyproject.toml``, and ``--draft follower:memory=8`` finds it once it is installed::
 

@@ -228,6 +228,10 @@ class Stream:
         self._work = None
         self._set_back()
 
+    def note_delivered(self) -> None:
+        """Count the last event as delivered, though nobody asks for the next yet."""
+        self._deliveries.note()
+
     @property
     def last_event(self) -> Event | None:
         """The event that was handed out last, until the next call asks for another."""
@@ -243,6 +247,7 @@ class Stream:
         """Yield what the run needs (an ask, to be sent the logits) and what happens, from wherever it was left."""
         self._set_back()
         transcript = self._transcript
+        self._learner.learn(transcript.steps)
         make_ready([self.target.model, getattr(getattr(self.drafter, "session", None), "model", None)])
         started = self._clock()
         yield from self._prefill()

@@ -69,8 +69,9 @@ def settle_ends(config: GPT2Config, folder: Path, tokenizer: Tokenizer | None) -
     """
     path = folder / GENERATION
     named = read_json(path).get("eos_token_id") if path.is_file() else None
-    if named is not None:
-        return replace(config, eos_token_id=read_eos(named, config.vocab_size, str(path)))
+    ends = read_eos(named, config.vocab_size, str(path))
+    if ends or named == []:  # what is outside the vocabulary names none: fine-tunes keep 50256 in smaller ones
+        return replace(config, eos_token_id=ends)
     own = None if tokenizer is None else tokenizer.eos_token_id
     if own is None or own >= config.vocab_size:
         return config

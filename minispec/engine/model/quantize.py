@@ -58,5 +58,7 @@ def round_model(model: GPT2, dtype: str) -> GPT2:
     rounded = dataclasses.replace(model, name=name, weights=packed, dtype=dtype, kv_dtype=kv_dtype, pool=None)
     if model.pool is not None:  # pages of its own: their contents would be wrong for the target
         rounded = rounded.with_pages(model.pool.num_pages, model.pool.page_size)
+        if rounded.pool is not None:
+            model.pool.beside.append(rounded.pool)  # whoever clears the target's clears these
     made[dtype] = rounded
     return rounded

@@ -83,8 +83,10 @@ class Session:
         """Go back to what the cache shares with a prompt, and return the rest, in chunks that are to be fed."""
         self.rollback(count_shared(self.tokens, tokens))
         if not self.tokens:
-            self.num_adopted = self.cache.adopt(tokens)
-            self.tokens = list(tokens[: self.num_adopted])
+            adopted = self.cache.adopt(tokens)
+            # Read again, it finds what it has fed itself: that is nobody else's.
+            self.num_adopted = min(self.num_adopted, adopted) if self.num_forwards else adopted
+            self.tokens = list(tokens[:adopted])
         return [tokens[i : i + PREFILL_CHUNK] for i in range(self.length, len(tokens), PREFILL_CHUNK)]
 
     def rollback(self, length: int) -> None:

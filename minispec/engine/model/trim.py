@@ -94,15 +94,21 @@ def fit_vocabulary(model: GPT2, vocab_size: int) -> GPT2:
             return backend.pack(columns, bias, model.dtype)
 
         wte = head = fit(weights.wte)
-        if isinstance(model, TrimmedGPT2):
-            head = weights.lm_head  # has columns for its words alone
+        changes: dict[str, Any] = {}
+        if isinstance(model, TrimmedGPT2):  # its head has columns for its words alone
+            kept = model.words < vocab_size
+            changes["words"] = model.words[kept]
+            head = weights.lm_head
+            if not kept.all():
+                backend = backend.without(head)
+                head = backend.pack(backend.unpack(head)[:, kept], None, model.dtype)
         elif more or not tied:
             backend = backend if tied else backend.without(weights.lm_head)
             bias = np.where(np.arange(vocab_size) < model.vocab_size, np.float32(0.0), _UNLIKELY)
             head = fit(weights.lm_head, bias)
         config = dataclasses.replace(model.config, vocab_size=vocab_size)
         weights = dataclasses.replace(weights, wte=wte, lm_head=head)
-        made[vocab_size] = dataclasses.replace(model, config=config, weights=weights, backend=backend)
+        made[vocab_size] = dataclasses.replace(model, config=config, weights=weights, backend=backend, **changes)
     return made[vocab_size]
 
 

@@ -74,6 +74,7 @@ class Constraint:
             raise OptionError(f"the {what} {quote(form)} cannot be used ({explain(error)}). {way_out}") from None
         self._what, self._form = "the " + ("regular expression" if kind == "regex" else "JSON schema"), form
         self._consumed: list[int] = []
+        self._intact = True  # not while the matcher moves: an interruption may leave it elsewhere than is noted
         self._vocab_size = vocab_size
 
     def mask(self, generated: Sequence[int]) -> NDArray[np.bool_]:
@@ -120,14 +121,19 @@ class Constraint:
 
     def _walk(self, tokens: list[int]) -> bool:
         """Bring the matcher to the state after ``tokens``; return whether there is one."""
+        if not self._intact:
+            self._matcher.reset()
+            self._consumed = []
+        self._intact = False
         shared = 0
         while shared < min(len(tokens), len(self._consumed)) and tokens[shared] == self._consumed[shared]:
             shared += 1
         if shared < len(self._consumed):
             self._matcher.rollback(len(self._consumed) - shared)
         self._consumed = tokens[:shared]
-        if any(token in tokens for token in self._ends):
-            return False
-        consumed = self._matcher.try_consume_tokens(tokens[shared:])
-        self._consumed = tokens[: shared + consumed]
-        return bool(shared + consumed == len(tokens))
+        is_open = not any(token in tokens for token in self._ends)
+        if is_open:
+            shared += int(self._matcher.try_consume_tokens(tokens[shared:]))
+            self._consumed = tokens[:shared]
+        self._intact = True
+        return is_open and shared == len(tokens)

@@ -45,7 +45,8 @@ def distribution(logits: NDArray[np.floating], params: SamplingParams) -> NDArra
     if params.temperature == 0.0:
         return _put_on_likeliest(logits)
     probs = np.array(logits, np.float64, order="C")  # one memory layout, one compiled body
-    broken = _load_kernels().distribution(probs, params.temperature, params.top_k, params.top_p, params.min_p)
+    shares = float(params.temperature), params.top_k, float(params.top_p), float(params.min_p)  # an int would compile
+    broken = _load_kernels().distribution(probs, *shares)
     if broken >= 0:
         raise _report_overflow(logits[broken])
     return probs

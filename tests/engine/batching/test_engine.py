@@ -25,16 +25,19 @@ from minispec.engine.batching import models as models_module
 from minispec.engine.batching.batch import Batch
 from minispec.engine.batching.member import Member
 from minispec.engine.control import AutoGamma, Fallback, HeuristicGamma
+from minispec.engine.control.gamma import UNLIMITED
 from minispec.engine.drafters import NgramDrafter
+from minispec.engine.drafters.base import draft_nothing
 from minispec.engine.drafters.heads import Head
 from minispec.engine.drafters.heads.feed import HeadFeed
-from minispec.engine.generation import Emitted, Finished, Verified, api
+from minispec.engine.generation import Emitted, Finished, Prefilled, Verified, api
 from minispec.engine.generation import run as run_module
 from minispec.engine.generation.options import Options, RequestOptions
 from minispec.engine.generation.stopping import Limits
 from minispec.engine.generation.transcript import Transcript
 from minispec.engine.laws import Enumerator, outcome, total_variation
 from minispec.engine.model import together
+from minispec.engine.model.quantize import round_model
 from minispec.engine.model.toy import TableModel
 from minispec.engine.sampling import SamplingParams
 from minispec.engine.verifiers import get_verifier
@@ -577,6 +580,129 @@ def test_no_first_token_waits_for_a_draft_model(prompts):
     assert first_steps(small) == plain
 
 
+class Faulty:
+    """A drafter, or a policy, of somebody's that raises at its n-th draft or step."""
+
+    timed, name = False, "faulty"
+
+    def __init__(self, last):
+        self._left = last
+
+    def prefill(self, tokens):
+        pass
+
+    def rollback(self, length):
+        pass
+
+    def propose(self, tokens, gamma, coins, more):
+        self.observe(None)
+        return draft_nothing(5)
+
+    def gamma(self):
+        return 2
+
+    def more(self, probs):
+        return UNLIMITED
+
+    def observe(self, step):
+        self._left -= 1
+        if self._left < 0:
+            raise ValueError("a fault of one request alone")
+
+
+def test_a_policy_that_raises_ends_its_own_request_alone():
+    """It raises whenever it is taught: that must not keep its run from being left."""
+    engine = Engine(TABLES[0])
+    bad = engine.add([0], draft=TABLES[1], gamma=Faulty(2), verify="rejection", max_tokens=30, min_tokens=30)
+    good = engine.add([1], draft=TABLES[1], gamma=2, verify="rejection", max_tokens=8, min_tokens=8, seed=3)
+    with pytest.raises(ValueError, match="one request alone"):
+        engine.run()
+    assert engine.blamed == bad
+    engine.cancel(bad)
+    engine.run()
+    alone = Engine(TABLES[0])
+    alone.add([1], draft=TABLES[1], gamma=2, verify="rejection", max_tokens=8, min_tokens=8, seed=3)
+    assert engine.generation(good).token_ids == alone.run()[0].token_ids
+    assert engine.models.all_free
+
+
+def test_what_was_told_is_not_told_again_when_another_request_fails():
+    """A first token comes before the draft model has read its prompt, which an older request may be feeding."""
+    target, draft = (TableModel(5, 600, seed=seed) for seed in (1, 2))
+    for last in range(4, 12):
+        engine, told = Engine(target), {}
+        engine.add([0], draft=Faulty(last), gamma=1, verify="rejection", max_tokens=40)
+        for seed in (1, 2):
+            engine.add([i % 5 for i in range(400)], draft=draft, gamma=3, verify="rejection", max_tokens=4, seed=seed)
+        while not engine.is_idle:
+            try:
+                for number, event in engine.step():
+                    told.setdefault(number, []).extend(getattr(event, "token_ids", ()))
+            except ValueError:
+                engine.cancel(engine.blamed)
+        assert [tuple(told[number]) for number in (1, 2)] == [engine.generation(number).token_ids for number in (1, 2)]
+
+
+def test_steps_go_on_where_iterating_stopped():
+    engine = Engine(TABLES[0])
+    engine.add([1], draft=None, max_tokens=3, min_tokens=3)
+    handed_out = next(event for _, event in engine if isinstance(event, Emitted))
+    assert handed_out not in [event for _, event in engine.step()]
+
+
+def test_requests_with_one_prompt_and_a_head_do_not_wait_for_one_another():
+    """Nobody shares the rows of a head: the second and the third read theirs side by side."""
+    target = random_gpt2("panel", n_positions=700)
+    with tempfile.TemporaryDirectory() as folder:
+        head = f"eagle:head={write_head(Path(folder), 'eagle', target, length=3)}"
+        engine, steps = Engine(target), {}
+        for seed in range(3):
+            engine.add([i % 90 for i in range(600)], draft=head, gamma=3, verify="rejection", max_tokens=3, seed=seed)
+        for step in range(200):
+            for number, event in engine.step():
+                if isinstance(event, Emitted):
+                    steps.setdefault(number, []).append(step)
+            if engine.is_idle:
+                break
+    assert steps[1] == steps[2]
+
+
+def test_what_a_request_has_fed_itself_is_not_cached_by_another():
+    """It is preempted while it reads, and finds its own pages when it comes back."""
+    target = TableModel(8, 600, seed=0)
+    engine = Engine(target, page_size=1, kv_memory=slot_bytes(target) * 304)
+    engine.add([1], draft=None, max_tokens=20, seed=1)
+    engine.step()
+    late = engine.add([2] * 300, draft=None, max_tokens=3, seed=2)
+    cached = [engine.num_cached(number) for number, event in engine if isinstance(event, Prefilled) and number == late]
+    assert engine.num_preemptions
+    assert cached == [0]
+
+
+def test_ctrl_c_in_a_pool_beside_the_targets_leaks_nothing():
+    """The rounded weights of a self-draft have pages of their own."""
+    target = random_gpt2("panel", n_positions=64)
+
+    def start():
+        engine = Engine(target, page_size=2, max_running=2)
+        for seed in range(2):
+            prompt = [1, 2, 3, 4 + seed]
+            engine.add(prompt, draft="self:dtype=int8", gamma=3, verify="match", max_tokens=6, seed=seed)
+        return engine
+
+    expected = [made.token_ids for made in start().run()]
+    line = 1
+    while True:
+        engine = start()
+        if not run_with_interrupt_at(line, engine, [], within="minispec.engine.model.page"):
+            break
+        assert [made.token_ids for made in engine.run()] == expected
+        rounded = round_model(engine.target, "int8")
+        assert rounded.pool.num_free == rounded.pool.num_pages, line
+        line += 17
+    assert line > 500
+
+
 def test_rows_of_drafts_count_towards_the_budget_of_prompts():
     """Two requests that verify eight rows each leave no room for a second chunk of a prompt."""
     engine, fed = Engine(TARGET, max_running=4, max_rows=20), []
@@ -596,6 +722,11 @@ class TestRefusals:
     def test_a_budget_without_a_page(self):
         with pytest.raises(OptionError, match="kv-memory is 100 bytes; one page of 16 slots"):
             Engine(TARGET, kv_memory=100)
+
+    @pytest.mark.parametrize("gamma", ["load", "budget"])
+    def test_two_who_stop_drafting(self, gamma):
+        with pytest.raises(OptionError, match=f"gamma is '{gamma}' and fallback 'request'.*Try --fallback off"):
+            Engine(TARGET).add([1], draft=DRAFT, gamma=gamma, fallback="request")
 
     def test_a_budget_too_small_for_one_request(self):
         engine = Engine(TARGET, kv_memory=slot_bytes(TARGET) * 16)

@@ -168,6 +168,18 @@ def test_fallback_takes_a_look_that_drew_nothing_for_a_cost_not_for_plain_decodi
     assert not fallback.drafting
 
 
+def test_auto_counts_no_token_that_nobody_tested() -> None:
+    """A draft that was translated: three tokens of the draft model became two of the target's, and both stand."""
+    policy = AutoGamma(largest=8)
+    for i in range(1, 60):
+        policy.gamma()
+        for _ in range(3):
+            policy.more(np.array([1.0, 0.0]))
+        verdict = Verdict(2, 7, "bonus", (1.0, 1.0))
+        policy.observe(Step(i, i, (5, 6), verdict, (5, 6, 7), ("accepted", "accepted", "bonus"), 0.01, 1.0, 1.0))
+    assert policy._by_place.at(2) > 0.9
+
+
 def test_the_heuristic_is_plus_two_minus_one() -> None:
     policy = HeuristicGamma(5, largest=8)
 

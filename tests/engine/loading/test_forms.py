@@ -66,8 +66,19 @@ def test_the_text_of_an_added_token_is_what_its_file_says(tmp_path: Path) -> Non
         ({"tokenizer_config": {"eos_token": USER}, "generation": {"eos_token_id": 256}}, {256}),
         ({"tokenizer_config": {"eos_token": USER}, "config": {"vocab_size": 260, "eos_token_id": 256}}, {256}),
         ({"generation": {"eos_token_id": []}}, set()),
+        (
+            {
+                "tokenizer_config": {"eos_token": USER},
+                "tokenizer": with_added(USER),
+                "generation": {"eos_token_id": 50256},
+            },
+            {256, 260},
+        ),
     ],
-    ids=["tokenizer_config.json", "with settings", "the map", "generation_config.json decides", "no row", "no ends"],
+    ids=[
+        *("tokenizer_config.json", "with settings", "the map", "generation_config.json decides", "no row", "no ends"),
+        "no row that generation_config.json names",
+    ],
 )
 def test_the_end_that_the_tokenizer_names_counts_unless_generation_config_names_one(
     form: dict[str, Any], ends: set[int], tmp_path: Path
@@ -100,9 +111,11 @@ def test_files_that_contradict_each_other_end_in_a_line(form: dict[str, Any], ma
     assert_clear(error.value)
 
 
-@pytest.mark.parametrize(("target_rows", "draft_rows"), [(266, 260), (260, 266), (270, 266)])
+@pytest.mark.parametrize(
+    ("target_rows", "draft_rows", "num_words"),
+    [(*rows, words) for rows in ((266, 260), (260, 266), (270, 266)) for words in (None, 200)] + [(260, 266, 264)],
+)
 @pytest.mark.parametrize("tied", [True, False])
-@pytest.mark.parametrize("num_words", [None, 200])
 def test_vocabularies_may_be_padded_differently(
     target_rows: int, draft_rows: int, tied: bool, num_words: int | None, tmp_path: Path
 ) -> None:
@@ -127,6 +140,16 @@ def test_vocabularies_may_be_padded_differently(
     )
     assert drafted.token_ids == plain.token_ids
     assert drafted.metrics.num_draft_tokens > 0
+
+
+@pytest.mark.parametrize("draft", ["unigram:text=", "bigram:text=", "suffix:corpus="])
+def test_a_text_may_have_tokens_that_have_no_row(draft: str, tmp_path: Path) -> None:
+    """An added token, of which the model knows nothing."""
+    rows = {"vocab_size": 260}
+    target = load_model(write_form(tmp_path / "m", tokenizer=with_added(USER), config=rows), backend="numpy")
+    (tmp_path / "text").write_text(f"the then {USER} the then{USER} them")
+    made = generate(PROMPT, target=target, draft=f"{draft}{tmp_path / 'text'}", max_tokens=20, min_tokens=20)
+    assert len(made.token_ids) == 20
 
 
 def test_vocabularies_that_differ_in_a_token_are_refused(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ import pytest
 from minispec.engine.sampling.constraint import Constraint
 from minispec.engine.tokenizer import END_OF_TEXT, Tokenizer
 from minispec.errors import OptionError
+from tests.interrupting import run_with_interrupt_at
 from tests.tiny import byte_tokenizer
 
 pytest.importorskip("llguidance", reason="constraints need the extra `constraints`")
@@ -48,6 +49,23 @@ def test_a_mask_does_not_depend_on_what_was_asked_before() -> None:
     prefixes = [TOKENIZER.encode(text) for text in ("", "ab", "abab", "ababc", "ab", "zzz", "")]
     for prefix in prefixes:
         assert np.array_equal(asked.mask(prefix), Constraint("(ab)*c", "regex", TOKENIZER, {EOS}, V).mask(prefix))
+
+
+def test_an_interruption_at_any_line_does_not_change_a_mask() -> None:
+    """The matcher moves, and where it is is noted on another line."""
+    prefixes = [TOKENIZER.encode(text) for text in ("abab", "ab", "ababc")]
+    expected = [Constraint("(ab)*c", "regex", TOKENIZER, {EOS}, V).mask(prefix) for prefix in prefixes]
+    line = 0
+    while True:
+        line += 1
+        asked = Constraint("(ab)*c", "regex", TOKENIZER, {EOS}, V)
+        walks = (asked.mask(prefix) for prefix in prefixes)
+        was_reached = run_with_interrupt_at(line, walks, [], within="minispec.engine.sampling.constraint")
+        for prefix, mask in zip(prefixes, expected, strict=True):
+            assert np.array_equal(asked.mask(prefix), mask), line
+        if not was_reached:
+            break
+    assert line > 30
 
 
 @pytest.mark.parametrize("more", [0, EOS + 1], ids=["a byte", "a row without a token"])

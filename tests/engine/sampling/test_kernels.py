@@ -150,3 +150,15 @@ def test_other_roundings_would_change_the_digest():
     oracle = "from minispec.engine.sampling.processors import distribution\nlogits ="
     other = DIGEST.replace("logits =", oracle, 1)
     assert digest(other) != EVERYWHERE
+
+
+def test_whole_numbers_need_no_kernel_of_their_own():
+    """It would be compiled while a step is timed and others wait."""
+    logits = np.zeros((1, 8), np.float32)
+    kernel = _kernels.distribution
+    expected = distribution(logits, SamplingParams(temperature=1.0, top_p=1.0, min_p=0.0))
+    known = len(getattr(kernel, "signatures", ()))
+    for params in ({"temperature": 1}, {"temperature": 1, "top_p": 1}, {"temperature": 1.0, "min_p": 0}):
+        found = distribution(logits, SamplingParams(**{"top_p": 1.0, "min_p": 0.0, **params}))
+        assert np.array_equal(found, expected)
+    assert len(getattr(kernel, "signatures", ())) == known

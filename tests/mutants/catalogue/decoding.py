@@ -401,7 +401,7 @@ change(
 change(
     15, "interrupted runs", "a lesson that was due comes late",
     "What an interruption left unobserved is observed behind the next step's draft.",
-    Learner, "set_back", "self.learn(steps)", "",
+    Stream, "drive", "self._learner.learn(transcript.steps)", "",
 )  # fmt: skip
 change(
     15, "interrupted runs", "a verdict is told again", "After an interruption behind it, a verdict comes twice.",
@@ -414,7 +414,8 @@ change(
 change(
     15, "interrupted runs", "nobody learns from an interrupted step",
     "A policy hears of no step whose observation was due.",
-    Learner, "set_back", "self.learn(steps)", "self._mark = self._mark._replace(next_step=len(steps))",
+    Stream, "drive", "self._learner.learn(transcript.steps)",
+    "mark = self._learner._mark; self._learner._mark = mark._replace(next_step=len(transcript.steps))",
 )  # fmt: skip
 change(
     15, "traces read again", "lines end where text does",
