@@ -161,19 +161,22 @@ def _from_json(line: str, number: int, where: str, form: Form) -> Prompt:
         raise PromptError(f"{where}: {form.prompt} is {quote(text)}; it must be text. Put it in quotes")
     if not text:
         raise PromptError(f"{where} has no {quote(form.prompt)} with text. {_way_out(record)}")
-    try:
-        text.encode("utf-8")
-    except UnicodeError:
-        raise PromptError(f"{where}: {form.prompt} holds half a surrogate pair, which is no text. Mend it") from None
     found: dict[str, str | None] = {}
     for what, key in (("id", form.id), ("domain", form.domain), ("answer", form.answer)):
         value = record.get(key) if key else None
         if not isinstance(value, str | int | float | None) or isinstance(value, bool):
             raise PromptError(f"{where}: {key} is {quote(value)}; it must be text or a number. Put it in quotes")
         found[what] = None if value is None else str(value)
+    for key, value in ((form.prompt, text), *((getattr(form, what), value) for what, value in found.items())):
+        try:
+            (value or "").encode("utf-8")
+        except UnicodeError:
+            raise PromptError(f"{where}: {key} holds half a surrogate pair, which is no text. Mend it") from None
     answer = found["answer"]
     if answer is not None and form.answer_after:
         answer = answer.rpartition(form.answer_after)[2].strip()
+    if answer is not None and not answer.strip():
+        answer = None  # every text ends with a blank one
     return Prompt(text, str(number) if found["id"] is None else found["id"], found["domain"] or "", answer)
 
 

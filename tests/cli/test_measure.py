@@ -125,7 +125,7 @@ def test_the_summary_comes_alone_and_fits(run_here: Run, tmp_path: Path, prompts
     done = run_here("measure", prompts, *pair, *flags, COLUMNS="80")
     assert done.returncode == 0, done.stderr
     assert "Acceptance" not in done.stdout
-    assert len(done.stdout.splitlines()) < 50
+    assert len(done.stdout.splitlines()) < 90, "with what a busy machine makes doubtful"
     assert all(len(line) <= 80 for line in done.stdout.splitlines())
     assert "1 (baseline)" in done.stdout
     every = run_here("measure", prompts, *pair, *flags, "--details", "--by-prompt", COLUMNS="80").stdout

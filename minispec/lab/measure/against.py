@@ -12,9 +12,10 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NoReturn
 
 from minispec.errors import InputError, explain, quote
+from minispec.lab.measure.mistakes import FEW_PROMPTS
 from minispec.lab.measure.record import Record, Variant
 from minispec.lab.measure.summary import decode_seconds
 from minispec.theory.intervals import Figure, difference_of_ratios, ratio, share_of_texts, simultaneous
@@ -107,7 +108,7 @@ def read_report(path: Path) -> tuple[list[Record], Mapping[str, Any]]:
         If the file is none.
     """
     try:
-        report = json.loads(path.read_text(encoding="utf-8"))
+        report = json.loads(path.read_text(encoding="utf-8-sig"), parse_constant=_refuse_constant)
     except (OSError, ValueError, RecursionError) as error:
         told = getattr(error, "strerror", None) or explain(error)
         raise ReportError(f"{quote(str(path))} cannot be read ({told}). Name a file of measure --json") from None
@@ -121,6 +122,10 @@ def read_report(path: Path) -> tuple[list[Record], Mapping[str, Any]]:
             f"{quote(str(path))} is no report of measure ({explain(error)}). Name a file of measure --json"
         ) from None
     return records, settings
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is no number")
 
 
 def _to_record(each: Mapping[str, Any]) -> Record:
@@ -258,7 +263,11 @@ def _value(columns: Columns) -> float:
 def _difference(before: Columns, after: Columns, confidence: float, paired: bool, what: str) -> Figure:
     """Return new minus old: the jackknife over the same texts, else both intervals' half widths in quadrature."""
     if paired and len(before[0]) == len(after[0]):
-        return difference_of_ratios(after, before, confidence)
+        tried = [i for i, least in enumerate(map(min, before[1], after[1])) if least > 0]
+        if len(tried) < FEW_PROMPTS:
+            return Figure(_value(after) - _value(before))
+        new, old = (tuple([column[i] for i in tried] for column in each) for each in (after, before))
+        return difference_of_ratios(new, old, confidence)
     each = ratio if what == "speedup" else share_of_texts
     new, old = each(*after, confidence), each(*before, confidence)
     value = _value(after) - _value(before)

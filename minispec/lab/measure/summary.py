@@ -207,7 +207,7 @@ def _by_position(records: Sequence[Record]) -> list[Figure]:
 
     accepted = columns([r.accepted_per_pos for r in records])
     evaluated = columns([r.evaluated_per_pos for r in records])
-    return [ratio(a, e) for a, e in zip(accepted, evaluated, strict=True)]
+    return [share_of_texts(a, e) for a, e in zip(accepted, evaluated, strict=True)]
 
 
 def _difference(pairs: Pairs) -> Figure:

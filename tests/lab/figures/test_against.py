@@ -111,6 +111,23 @@ def test_what_fell_is_named_by_place_and_domain() -> None:
     assert "rose: α" in back.sentence
 
 
+def test_what_few_texts_tested_is_no_change() -> None:
+    """The last place was judged once in each of two texts, and went the other way."""
+    old, new = ([replace(r, accepted_per_pos=(*r.accepted_per_pos, kept), evaluated_per_pos=(*r.evaluated_per_pos, 1))
+                 if r.draft and r.prompt_id in ("3", "5") else r for r in measure(1)] for kept in (1, 0))  # fmt: skip
+    place = next(c for c in compare(old, new, SAME, SAME).changes if c.what == "α at place 3" and not c.domain)
+    assert (place.difference.value, place.difference.low, place.verdict) == (-1.0, None, "unchanged")
+
+
+def test_acceptance_by_place_lies_within_its_bounds() -> None:
+    """Also of few texts, and where all of it was accepted."""
+    found = summarise([r for r in measure(1, (1.0, 0.98)) if int(r.prompt_id) < 3], by_domain=True)
+    places = [figure for each in found if not each.variant.plain for figure in each.acceptance_by_position]
+    assert len(places) > 3
+    for figure in places:
+        assert figure.low is None or (0.0 <= figure.low < figure.high <= 1.0)
+
+
 def test_speed_is_judged_by_the_speedup_of_its_own_session() -> None:
     slow = [replace(r, decode_s=tuple(3 * s for s in r.decode_s)) for r in measure(1)]  # another machine: all slower
     assert not compare(measure(1), slow, SAME, SAME).fell
@@ -133,9 +150,12 @@ def test_a_report_is_read_back_and_others_are_refused(tmp_path: Path) -> None:
     whole = {"settings": SAME, "records": [asdict(record) for record in records]}
     path.write_text(json.dumps(whole), encoding="utf-8")
     assert read_report(path) == (records, SAME)
+    path.write_text("\ufeff" + json.dumps(whole), encoding="utf-8")
+    assert read_report(path) == (records, SAME)
     broken = [{**whole["records"][1], "num_steps": -1}]  # type: ignore[index]
     for text in ("", "[]", "{}", '{"settings": {}, "records": []}', '{"settings": {}, "records": [{}]}',
-                 json.dumps({"settings": {}, "records": broken})):  # fmt: skip
+                 json.dumps({"settings": {}, "records": broken}),
+                 json.dumps(whole).replace("-1.0", "NaN", 1)):  # fmt: skip
         path.write_text(text, encoding="utf-8")
         with pytest.raises(ReportError, match=r"measure --json") as raised:
             read_report(path)

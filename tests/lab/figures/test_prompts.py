@@ -58,6 +58,8 @@ def test_what_a_line_may_say(tmp_path: Path) -> None:
     path = tmp_path / "prompts.jsonl"
     path.write_text('{"prompt": "1+1=", "id": "sum", "domain": "sums", "answer": 2}\n\n{"prompt": "x"}\n')
     assert read_prompts(path) == (Prompt("1+1=", "sum", "sums", "2"), Prompt("x", "3", "", None))
+    path.write_text('{"prompt": "1+1=", "answer": " "}\n')
+    assert read_prompts(path)[0].answer is None, "every text ends with a blank one"
 
 
 @pytest.mark.parametrize(
@@ -73,6 +75,9 @@ def test_what_a_line_may_say(tmp_path: Path) -> None:
         ('{"turns": ["x", "y"]}', "--preset mt-bench"),
         ('{"instruction": "x"}', "--prompt-key KEY"),
         ('{"prompt": "\\ud800"}', "line 2: prompt holds half a surrogate pair"),
+        ('{"prompt": "x", "id": "\\ud800"}', "line 2: id holds half a surrogate pair"),
+        ('{"prompt": "x", "domain": "\\ud800"}', "line 2: domain holds half a surrogate pair"),
+        ('{"prompt": "x", "answer": "\\ud800"}', "line 2: answer holds half a surrogate pair"),
         ('{"prompt": "x", "answer": [2]}', "line 2: answer"),
         ('{"prompt": "x", "id": "1"}', "two prompts with the id '1'"),
     ],
