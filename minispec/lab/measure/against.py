@@ -266,8 +266,8 @@ def _difference(before: Columns, after: Columns, confidence: float, paired: bool
         tried = [i for i, least in enumerate(map(min, before[1], after[1])) if least > 0]
         if len(tried) < FEW_PROMPTS:
             return Figure(_value(after) - _value(before))
-        new, old = (tuple([column[i] for i in tried] for column in each) for each in (after, before))
-        return difference_of_ratios(new, old, confidence)
+        (a, b), (c, d) = ([[column[i] for i in tried] for column in each] for each in (after, before))
+        return difference_of_ratios((a, b), (c, d), confidence)
     each = ratio if what == "speedup" else share_of_texts
     new, old = each(*after, confidence), each(*before, confidence)
     value = _value(after) - _value(before)
