@@ -131,9 +131,9 @@ class Constraint:
         if shared < len(self._consumed):
             self._matcher.rollback(len(self._consumed) - shared)
         self._consumed = tokens[:shared]
-        is_open = not any(token in tokens for token in self._ends)
+        is_open, consumed = not any(token in tokens for token in self._ends), 0
         if is_open:
-            shared += int(self._matcher.try_consume_tokens(tokens[shared:]))
-            self._consumed = tokens[:shared]
+            consumed = int(self._matcher.try_consume_tokens(tokens[shared:]))
+            self._consumed = tokens[: shared + consumed]
         self._intact = True
-        return is_open and shared == len(tokens)
+        return is_open and shared + consumed == len(tokens)
