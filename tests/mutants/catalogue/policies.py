@@ -88,11 +88,11 @@ change(
 change(
     14, "decisions of auto", "what was never tested counts as rejected",
     "Every drafted token behind a rejection is learned from.",
-    AutoGamma, "observe", "[: num_accepted + 1]", "",
+    AutoGamma, "observe", "min(num_accepted + 1, len(step.draft_tokens))", "",
 )  # fmt: skip
 change(
     14, "decisions of auto", "rejections are not learned", "Only accepted drafts are counted.",
-    AutoGamma, "observe", "[: num_accepted + 1]", "[:num_accepted]",
+    AutoGamma, "observe", "num_accepted + 1,", "num_accepted,",
 )  # fmt: skip
 change(
     14, "decisions of auto", "the pending token is no row",
