@@ -36,7 +36,7 @@ class Running:
         assert answer.status_code == 200, answer.text
         return answer.json()
 
-    def wait_until_idle(self, seconds=10.0):
+    def wait_until_idle(self, seconds=60.0):
         """Nothing is left: no request, no run, no page."""
         deadline = time.monotonic() + seconds
         while time.monotonic() < deadline:

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from minispec.course.grading.classroom import MAX_SECONDS, Job, grade_all, submissions_in
+from minispec.course.grading.classroom import Job, grade_all, submissions_in
 from minispec.course.grading.formats import FORMATS, render
 from minispec.course.grading.grader_process import MEMORY_MB
 from minispec.course.grading.jail import LAYERS
@@ -26,7 +26,7 @@ from minispec.course.grading.report import Report
 
 from . import odd
 from .example import ASSIGNMENTS, SECRET, example, with_accept, write
-from .test_exploits import SOURCES, earns
+from .test_exploits import IDLE, SOURCES, earns
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="full isolation needs Linux")
 
@@ -63,9 +63,8 @@ def supervised(name: str, *paths: Path, folder: Path | None = None, jobs: int = 
 )
 def test_lent_code_is_held_to_limits(attack: str, tmp_path: Path) -> None:
     name, wrong, asks, question = LENT[attack]
-    start = time.monotonic()
     (report,) = supervised(name, write(tmp_path / f"{name}.py", lent(name, wrong, asks, question)))
-    assert time.monotonic() - start < MAX_SECONDS + 10
+    assert not report.clocked  # a limit ended it; the clock would have said so, twice
     assert len(report.checks) == len(load_assignment(name).checks)
     passed = {check.id for check in report.checks if check.points}
     assert len(passed) >= 0.3 * len(report.checks), render([report], "terminal")  # the rest of it is right
@@ -140,7 +139,7 @@ def test_a_judge_that_dies_costs_one_question(tmp_path: Path) -> None:
     assert honest.score == 100
     lost = {check.id for check in hostile.checks if not check.points}
     assert {"a3.q4.speedup", "a3.q2.tau"} <= lost
-    assert hostile.seconds < MAX_SECONDS + 5
+    assert not hostile.clocked
 
 
 def test_the_grader_dies_and_takes_its_workers_along(tmp_path: Path) -> None:
@@ -159,7 +158,7 @@ def test_the_grader_dies_and_takes_its_workers_along(tmp_path: Path) -> None:
     assert len(family) >= 2
     os.kill(supervisor.pid, signal.SIGKILL)
     supervisor.wait()
-    deadline = time.monotonic() + 5.0
+    deadline = time.monotonic() + 30.0
     while any(map(is_alive, family)) and time.monotonic() < deadline:
         time.sleep(0.1)
     assert not [pid for pid in family if is_alive(pid)]
@@ -232,7 +231,7 @@ def test_a_class_of_three_hundred_with_every_hostile_one(tmp_path: Path) -> None
     reports = grade_all(Job("a0", ASSIGNMENTS, SECRET, LAYERS), paths, jobs=os.cpu_count() or 1)
     seconds = time.monotonic() - start
     assert {path.name: report.score for path, report in zip(paths, reports, strict=True)} == worth
-    assert max(report.seconds for report in reports) < MAX_SECONDS + 5
+    assert {report.submission.removesuffix(".py") for report in reports if report.clocked} <= IDLE
     grown = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
     print(f"{len(reports)} submissions in {seconds:.0f} s; largest process {grown:.0f} MB")
     assert grown < MEMORY_MB
