@@ -116,6 +116,7 @@ def bench(**options: Any) -> None:
         target = load_model(options["target"], backend, dtype, kv_dtype)
         draft = load_model(options["draft"], backend, options["draft_dtype"] or dtype, kv_dtype)
         match_vocabulary(target, draft)
+        plan = dataclasses.replace(plan, prompt_tokens=min(plan.prompt_tokens, target.n_positions))
         status.update("making kernels ready …")
         for model in (target, draft):
             model.backend.warm_up(model.dtype, model.kv_dtype)

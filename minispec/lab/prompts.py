@@ -185,9 +185,10 @@ def _way_out(record: Any) -> str:
     keys = list(record) if isinstance(record, dict) else []
     preset = next((name for name, form in PRESETS.items() if form.prompt in keys and form.prompt != OWN.prompt), None)
     if preset is not None:
-        return f"Try --preset {preset}"
+        return f"Rename the key, or try --preset {preset}, which `minispec measure` has"
     if keys:
-        return f"Its keys are {quote(', '.join(map(str, keys)))}; try --prompt-key KEY"
+        names = quote(", ".join(map(str, keys)))
+        return f"Its keys are {names}; rename one, or try --prompt-key KEY, which `minispec measure` has"
     return 'Write {"prompt": "…"}'
 
 

@@ -144,7 +144,7 @@ def test_an_audited_run_is_the_same_run(run: Run, target: str, draft: str) -> No
             ["--draft", "tree:draft=DRAFT,shape=dynamic,siblings=with", "--verify", "kseq"],
             ("depend on each other", "shape=4x2x1,siblings=with", "--verify tree"),
         ),
-        (["--draft", "tree:draft=DRAFT", "--verify", "tree", "--gamma", "auto"], ("shape of its own", "--gamma 3")),
+        (["--draft", "tree:draft=DRAFT", "--verify", "tree", "--gamma", "confidence"], ("shape of its own", "gamma 3")),
         (["--draft", "unigram"], ("text is missing",)),
         (["--draft", "unigram:text=nowhere.txt"], ("nowhere.txt",)),
         (["--gamma", "sometimes"], ("sometimes", "heuristic")),

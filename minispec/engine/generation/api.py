@@ -202,7 +202,7 @@ def open_stream(
     drafter = None
     if draft is not None:
         drafter = build_drafter(draft, session, sampler, coupled=verifier.coupled, load_model=load)
-        check_tree(drafter, verifier, str(draft_name))
+        check_tree(drafter, options, str(draft_name))
     if options.fallback != "off" and draft_name is not None:
         promise = find_guarantee(verifier, temperature=options.temperature, batch_invariant=model.batch_invariant)
         bends = not is_reproducible(promise, timed=True)

@@ -12,7 +12,7 @@ from minispec.engine.generation.options import Options
 from minispec.engine.model.language_model import LanguageModel
 from minispec.engine.sampling.params import is_whole
 from minispec.engine.tokenizer import Tokenizer
-from minispec.engine.verifiers import Verifier, get_verifier
+from minispec.engine.verifiers import get_verifier
 from minispec.errors import OptionError, PromptError, quote
 
 if TYPE_CHECKING:
@@ -59,19 +59,11 @@ def check_together(draft: str, options: Options) -> None:
         Naming a combination that does.
     """
     spec = parse_draft(draft)
-    check_tree(spec, get_verifier(options.verify), spec.text)
-    if not spec.is_tree:
-        return
-    shaped = f"draft {spec.text!r} has a shape of its own, which"
-    if not isinstance(get_policy(options.gamma), FixedGamma):
-        gamma = getattr(options.gamma, "name", options.gamma)
-        raise OptionError(f"{shaped} gamma {gamma!r} cannot change. Try --gamma 3")
-    if options.fallback != "off":
-        raise OptionError(f"{shaped} fallback {options.fallback!r} cannot change. Try --fallback off")
+    check_tree(spec, options, spec.text)
 
 
-def check_tree(draft: DraftSpec | Drafter, verifier: Verifier, name: str) -> None:
-    """Refuse a tree that the rule cannot judge; a drafter that says nothing of trees is taken for a chain.
+def check_tree(draft: DraftSpec | Drafter, options: Options, name: str) -> None:
+    """Refuse a tree with options that are for chains; a drafter that says nothing of trees is taken for a chain.
 
     Raises
     ------
@@ -80,6 +72,7 @@ def check_tree(draft: DraftSpec | Drafter, verifier: Verifier, name: str) -> Non
     """
     if not getattr(draft, "is_tree", False):
         return
+    verifier = get_verifier(options.verify)
     if not verifier.trees:
         raise OptionError(
             f"draft {name!r} proposes a tree, and the rule {verifier.name!r} judges chains. Try --verify tree"
@@ -89,6 +82,12 @@ def check_tree(draft: DraftSpec | Drafter, verifier: Verifier, name: str) -> Non
             f"draft {name!r} has siblings that depend on each other, and the rule {verifier.name!r} judges "
             "independent ones. Try --draft tree:shape=4x2x1,siblings=with, or --verify tree"
         )
+    shaped = f"draft {name!r} has a shape of its own, which"
+    if type(get_policy(options.gamma)) is not FixedGamma:  # those that extend it ask for more or less
+        gamma = options.gamma if isinstance(options.gamma, str) else getattr(options.gamma, "name", "of an object")
+        raise OptionError(f"{shaped} gamma {gamma!r} cannot change. Try --gamma 3")
+    if options.fallback != "off":
+        raise OptionError(f"{shaped} fallback {options.fallback!r} cannot change. Try --fallback off")
 
 
 def build_constraint(options: Options, target: LanguageModel) -> Constraint | None:

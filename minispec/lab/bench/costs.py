@@ -292,6 +292,30 @@ def check_alike(target: GPT2, draft: GPT2) -> None:
         raise OptionError(f"{target.name} or {draft.name} has no tokenizer, and the prompts are texts. Name another")
 
 
+def check_room(target: GPT2, draft: GPT2, prompts: Sequence[Prompt], plan: Plan) -> None:
+    """Refuse what does not fit the models, before anything is measured.
+
+    Raises
+    ------
+    OptionError
+        If a model has too few positions for the context or for a text.
+    """
+    most = max(*plan.rows, _DRAFTED + 1)
+    for model in (target, draft):
+        if plan.context + most > model.n_positions:
+            raise OptionError(
+                f"context is {plan.context} and needs {plan.context + most} positions with {most} rows; {model.name} "
+                f"has {model.n_positions}. Try --context {max(0, model.n_positions - most) // 2}"
+            )
+    texts = [text for some in by_domain(prompts, plan.prompts).values() for text in some]
+    longest = max((len(_encode(target, text)) for text in texts), default=0) + plan.num_tokens
+    if longest > target.n_positions:
+        raise OptionError(
+            f"the longest prompt and {plan.num_tokens} tokens need {longest} positions; {target.name} has "
+            f"{target.n_positions}, so runs would end early and not be alike. Try --max-tokens {plan.num_tokens // 2}"
+        )
+
+
 def cost_timers(
     target: GPT2, draft: GPT2, plan: Plan, clock: Callable[[], float] = time.perf_counter
 ) -> dict[str, Callable[[], float]]:
@@ -403,12 +427,7 @@ def run_benchmark(
         If the pair or the plan does not allow a like-for-like comparison.
     """
     check_alike(target, draft)
-    longest = max((len(_encode(target, prompt.text)) for prompt in prompts), default=0) + plan.num_tokens
-    if longest > target.n_positions:
-        raise OptionError(
-            f"the longest prompt and {plan.num_tokens} tokens need {longest} positions; {target.name} has "
-            f"{target.n_positions}, so runs would end early and not be alike. Try --max-tokens {plan.num_tokens // 2}"
-        )
+    check_room(target, draft, prompts, plan)
     progress("forwards, beside a read probe")
     forwards = measure_forwards(target, machine, plan.rows, plan.context, plan.repeats)
     progress("prefill, drafting, sampling")

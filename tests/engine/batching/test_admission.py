@@ -102,7 +102,7 @@ def add(engine: Engine, draft: Any, prompt: list[int], **options: Any) -> bool:
     try:
         engine.add(prompt, draft=draft, verify="tree" if is_tree else "rejection", **options)
     except OptionError as error:
-        if "may need" not in str(error):
+        if "may need" not in str(error) and "shape of its own" not in str(error):
             raise
         return False
     return True

@@ -90,12 +90,13 @@ def slot_bytes(model):
 def requests(draw, vocab_size, drafts):
     prompt = draw(st.lists(st.integers(0, min(2, vocab_size - 1)), min_size=1, max_size=20))
     drafter = draw(st.sampled_from(drafts))
-    rules = ["tree"] if isinstance(drafter, str) and drafter.startswith("tree:") else RULES
+    is_tree = isinstance(drafter, str) and drafter.startswith("tree:")
+    rules, lengths = (["tree"], []) if is_tree else (RULES, ["heuristic", "confidence:threshold=0.2"])
     return (
         prompt,
         drafter,
         {
-            "gamma": draw(st.sampled_from([0, 1, 2, 5, "heuristic", "confidence:threshold=0.2"])),
+            "gamma": draw(st.sampled_from([0, 1, 2, 5, *lengths])),
             "temperature": draw(st.sampled_from([0.0, 1.0])),
             "top_k": draw(st.sampled_from([0, 3])),
             "repetition_penalty": draw(st.sampled_from([1.0, 1.3])),

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from minispec.engine.control import FixedGamma
+from minispec.engine.control import FixedGamma, GammaPolicy, HeuristicGamma
 from minispec.engine.drafters import FixedTreeDrafter, ModelSource
 from minispec.engine.drafters.base import allow_all
 from minispec.engine.drafters.cascade import CascadeDrafter
@@ -42,7 +42,7 @@ def erratic_clock(seed: int):
     return clock
 
 
-def start(draft, gamma: str, seed: int = 0, **options) -> Stream:
+def start(draft, gamma: str | GammaPolicy, seed: int = 0, **options) -> Stream:
     return stream(
         PROMPT,
         target=TARGET,
@@ -137,5 +137,7 @@ def test_a_run_with_a_tree_has_no_schedule_to_replay() -> None:
         )  # fmt: skip
     assert runs[0].reproducible
     assert runs[0].token_ids == runs[1].token_ids
-    with pytest.raises(OptionError, match="shape of its own"):
-        start("tree:shape=3x1", "auto", verify="tree")
+    for draft in ("tree:shape=3x1", shape):
+        for gamma in ("auto", "confidence", HeuristicGamma(2)):
+            with pytest.raises(OptionError, match="shape of its own"):
+                start(draft, gamma, verify="tree")

@@ -212,6 +212,16 @@ def test_what_is_given_beside_quick_is_measured(
         assert done.exception.args == (dataclasses.replace(costs.QUICK, **changed),)
 
 
+def test_a_model_of_few_positions_is_measured(fast: None, tmp_path: Path) -> None:
+    """A prefill is as long as there is room for; a prompt that is not run may be of any length."""
+    small = str(write_model(tmp_path / "small", n_positions=24))
+    prompts = tmp_path / "prompts.txt"
+    prompts.write_text(f"the\n{'the end ' * 9}\n")
+    done = invoke("--target", small, "--draft", small, "--quick", "--context", "3", "--prompts", str(prompts))
+    assert done.exit_code == 0, done.output
+    assert "prefill, 24 tokens" in done.stdout
+
+
 def test_differing_greedy_texts_fail_after_the_report(
     pair: tuple[str, str], fast: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -241,6 +251,8 @@ def test_bad_input_is_refused_before_anything_is_measured(pair: tuple[str, str],
         (("--backend", "numpy"), "--backend panel"),
         (("--repeats", "3"), "at least 5"),
         (("--max-tokens", "500"), "--max-tokens 250"),
+        (("--context", "508"), "has 512. Try --context 251"),
+        (("--quick", "--context", "500", "--rows", "13"), "has 512. Try --context 249"),
         (("--plot", "x.gif"), "plot.png"),
         (("--prompts", str(tmp_path / "none")), "cannot be read"),
         (("--draft", "draft-1.6m"), "vocabular"),

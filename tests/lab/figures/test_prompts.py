@@ -73,7 +73,7 @@ def test_what_a_line_may_say(tmp_path: Path) -> None:
         ('{"prompt": 5}', "line 2: prompt is 5; it must be text"),
         ('{"question": "x", "answer": "2"}', "--preset gsm8k"),
         ('{"turns": ["x", "y"]}', "--preset mt-bench"),
-        ('{"instruction": "x"}', "--prompt-key KEY"),
+        ('{"instruction": "x"}', "rename one, or try --prompt-key KEY, which `minispec measure` has"),
         ('{"prompt": "\\ud800"}', "line 2: prompt holds half a surrogate pair"),
         ('{"prompt": "x", "id": "\\ud800"}', "line 2: id holds half a surrogate pair"),
         ('{"prompt": "x", "domain": "\\ud800"}', "line 2: domain holds half a surrogate pair"),
