@@ -12,7 +12,7 @@ import json
 import re
 import zlib
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -63,7 +63,7 @@ class Prompt:
     id : str
         Its name in reports; unique within a file. The line's number unless the file says otherwise.
     domain : str
-        What kind of text it is; empty if the file does not say.
+        What kind of text it is; empty if the file does not say, "no domain" if it says so of other prompts.
     answer : str or None
         What a right continuation arrives at, see :func:`arrives_at`.
     """
@@ -135,6 +135,8 @@ def parse_prompts(text: str, where: str, form: Form | None) -> tuple[Prompt, ...
                 f"{where} has two prompts with the id {quote(prompt.id)}; ids tell them apart. Rename one"
             )
         seen.add(prompt.id)
+    if any(prompt.domain for prompt in prompts):  # a blank one would be taken for all of them
+        return tuple(replace(prompt, domain=prompt.domain or "no domain") for prompt in prompts)
     return prompts
 
 

@@ -57,7 +57,7 @@ def test_lines_are_prompts(texts: list[str]) -> None:
 def test_what_a_line_may_say(tmp_path: Path) -> None:
     path = tmp_path / "prompts.jsonl"
     path.write_text('{"prompt": "1+1=", "id": "sum", "domain": "sums", "answer": 2}\n\n{"prompt": "x"}\n')
-    assert read_prompts(path) == (Prompt("1+1=", "sum", "sums", "2"), Prompt("x", "3", "", None))
+    assert read_prompts(path) == (Prompt("1+1=", "sum", "sums", "2"), Prompt("x", "3", "no domain", None))
     path.write_text('{"prompt": "1+1=", "answer": " "}\n')
     assert read_prompts(path)[0].answer is None, "every text ends with a blank one"
 
