@@ -18,7 +18,7 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
-from minispec.errors import CheckpointError, OutputError
+from minispec.errors import CheckpointError, OutputError, explain
 
 
 def require_room(folder: Path, num_bytes: int, flag: str = "--work") -> None:
@@ -66,19 +66,52 @@ def restore_optimizers(optimizers: Mapping[str, list[Optimizer]], names: Mapping
 def save(
     folder: Path, models: Mapping[str, nn.Module], optimizer_state: Mapping[str, Tensor], state: Mapping[str, Any]
 ) -> None:
-    """Write a checkpoint folder, replacing an older one in one step."""
+    """Write a checkpoint folder, replacing an older one in one step.
+
+    Raises
+    ------
+    OutputError
+        If it cannot be written; the older one stays.
+    """
     fresh, old = folder.with_name(folder.name + ".new"), folder.with_name(folder.name + ".old")
     for leftover in (fresh, old):
         shutil.rmtree(leftover, ignore_errors=True)
-    fresh.mkdir(parents=True)
-    for name, model in models.items():
-        save_file({key: value.contiguous() for key, value in model.state_dict().items()}, fresh / f"{name}.safetensors")
-    save_file({key: value.contiguous() for key, value in optimizer_state.items()}, fresh / "optimizer.safetensors")
-    (fresh / "state.json").write_text(json.dumps(state, indent=2) + "\n")
+    parts = {**{name: model.state_dict() for name, model in models.items()}, "optimizer": optimizer_state}
+    try:
+        fresh.mkdir(parents=True)
+        for name, tensors in parts.items():
+            save_file({key: value.contiguous() for key, value in tensors.items()}, fresh / f"{name}.safetensors")
+        (fresh / "state.json").write_text(json.dumps(state, indent=2) + "\n")
+    except (OSError, SafetensorError) as error:
+        shutil.rmtree(fresh, ignore_errors=True)
+        raise OutputError(
+            f"{folder} cannot be written: {explain(error)}. Free some space; the same command goes on"
+        ) from None
     if folder.exists():
         folder.rename(old)
     fresh.rename(folder)
     shutil.rmtree(old, ignore_errors=True)
+
+
+def require_same_inputs(
+    folder: Path, state: Mapping[str, Any], inputs: Mapping[str, str], flag: str = "--work"
+) -> Mapping[str, str]:
+    """Compare what a run is made from, digests or short texts by name, with what it began with, which is returned.
+
+    Raises
+    ------
+    CheckpointError
+        They differ; `flag` names another folder.
+    """
+    began_with: Mapping[str, str] = state.get("inputs", {})
+    for name, digest in inputs.items():
+        if began_with.get(name) != digest:
+            kind = "SHA-256 " if len(digest) == 64 else ""  # what is short is the thing itself
+            raise CheckpointError(
+                f"{folder} began with another {name} ({kind}{str(began_with.get(name))[:12]}, not {digest[:12]}); "
+                f"a run goes on with what it began with. Give a folder of its own with {flag}, or delete it"
+            )
+    return began_with
 
 
 def require_same_shapes(model: nn.Module, tensors: Mapping[str, Tensor], path: Path, flag: str = "--work") -> None:

@@ -96,6 +96,8 @@ class OwnDraft:
             "text": hashlib.sha256("".join(map(file_sha256, self.texts)).encode()).hexdigest(),
             "number of tokens to write": str(self.written),
         }
+        if (last := self.work / "last").is_dir():  # before the target writes for minutes
+            checkpoint.require_same_inputs(last, checkpoint.read_state(last), inputs, "--output")
         text = self._write(source, given, end, "".join(inputs.values())) if self.written else given
         mix = {name: share / (2 if self.written else 1) for name, share in given.mix.items()}
         if self.written:

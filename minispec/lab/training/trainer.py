@@ -235,14 +235,7 @@ class Stage:
                 f"{last} was trained with other {', '.join(changed)}; a run goes on with the numbers it began with. "
                 f"Give a folder of its own with {self.flag}, or delete the checkpoint"
             )
-        began_with = state.get("inputs", {})
-        for name, digest in self.inputs.items():
-            if began_with.get(name) != digest:
-                kind = "SHA-256 " if len(digest) == 64 else ""  # what is short is the thing itself
-                raise CheckpointError(
-                    f"{last} began with another {name} ({kind}{str(began_with.get(name))[:12]}, not {digest[:12]}); "
-                    f"a run goes on with what it began with. Give a folder of its own with {self.flag}, or delete it"
-                )
+        began_with = checkpoint.require_same_inputs(last, state, self.inputs, self.flag)
         for name, model in self.models.items():
             checkpoint.load_model(model, last / f"{name}.safetensors", self.flag)
         checkpoint.restore_optimizers(self.optimizers, self.names, last / "optimizer.safetensors")

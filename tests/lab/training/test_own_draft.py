@@ -90,6 +90,8 @@ def test_a_draft_is_trained_goes_on_where_it_stopped_and_drafts(
         assert isinstance(refused, InputError), other
         assert "Give a folder of its own with --output" in str(refused)
     assert "(600, not 700)" in str(refused)
+    written = list((tmp_path / "again" / "training").glob("written-*"))
+    assert len(written) == 1, "the target has written nothing for what is refused"
     assert train(target, text, tmp_path / "again", *flags).exit_code == 0
     weights = [(tmp_path / name / "model.safetensors").read_bytes() for name in ("whole", "again")]
     assert weights[0] == weights[1]

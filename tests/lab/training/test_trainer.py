@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import resource
 import shutil
 import time
 from dataclasses import replace
@@ -207,6 +208,20 @@ def test_a_damaged_checkpoint_is_refused(packed_folder, tmp_path):
     weights.write_bytes(weights.read_bytes()[:100])
     with pytest.raises(CheckpointError, match="not a whole safetensors file"):
         toy_stage(packed_folder, tmp_path)
+
+
+def test_what_no_longer_fits_on_the_disk_leaves_the_older_checkpoint(packed_folder, tmp_path):
+    stage = toy_stage(packed_folder, tmp_path)
+    take(stage, 1)
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, hard))
+    try:
+        with pytest.raises(OutputError, match=r"last cannot be written: .*Free some space; the same command goes on"):
+            take(stage, 1)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
 
 
 def test_no_room_on_disk_is_said_before_any_work(packed_folder, tmp_path, monkeypatch):
