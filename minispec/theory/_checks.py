@@ -6,10 +6,15 @@ import math
 import operator
 from collections.abc import Callable, Iterable
 
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
 from minispec.errors import OptionError, quote
 
 MAX_GAMMA = 4096
 """No context of a GPT-2 holds more drafts."""
+
+_SUM_ROUNDING = 1e-4
 
 ALPHA_WAY_OUT = "accepted / evaluated tokens of a run is an estimate"
 COST_WAY_OUT = "it is a time over that of plain decoding per token"
@@ -34,6 +39,21 @@ def probability(name: str, value: float, way_out: str = ALPHA_WAY_OUT) -> float:
 def probabilities(name: str, values: Iterable[float], way_out: str = ALPHA_WAY_OUT) -> list[float]:
     """Return ``values`` if each lies in [0, 1]."""
     return [probability(f"{name}[{i}]", value, way_out) for i, value in enumerate(values)]
+
+
+def distribution(name: str, probs: ArrayLike) -> NDArray[np.float64]:
+    """Return ``probs`` as an array of float64 if they are one; float32 may round their sum."""
+    try:
+        row = np.asarray(probs, np.float64)
+    except (TypeError, ValueError):
+        row = np.empty((0, 0))
+    if row.ndim != 1 or not (row >= 0.0).all() or not abs(float(row.sum()) - 1.0) <= _SUM_ROUNDING:
+        total = f" with sum {row.sum():g}" if row.ndim == 1 else ""
+        raise OptionError(
+            f"{name} are {quote(probs)[:80]}{total}; they must be one row of numbers >= 0 with sum 1; divide them by "
+            "their sum first"
+        )
+    return row
 
 
 def at_least(name: str, value: float, bound: float, way_out: str) -> float:

@@ -19,7 +19,7 @@ def acceptance_probability(target_probs: NDArray[np.float64], draft_probs: NDArr
     Raises
     ------
     OptionError
-        If the two have not one shape.
+        If one is no distribution, or the two have not one shape.
 
     Notes
     -----
@@ -36,8 +36,10 @@ def acceptance_probability(target_probs: NDArray[np.float64], draft_probs: NDArr
             f"the target's probabilities have shape {np.shape(target_probs)}, the draft's {np.shape(draft_probs)}; "
             "both are over one vocabulary; translate the draft's first"
         )
+    p = _checks.distribution("the target's probabilities", target_probs)
+    q = _checks.distribution("the draft's probabilities", draft_probs)
     # beta = sum_x min(p(x), q(x))
-    return float(np.minimum(target_probs, draft_probs).sum())
+    return float(np.minimum(p, q).sum())
 
 
 def tau(alpha: float, gamma: int) -> float:

@@ -144,7 +144,7 @@ def batch_break_even(alpha: float, gamma: int, cost_ratio: float, ridge: float) 
     Returns
     -------
     float or None
-        From B0 / (gamma + 1) to B0; None if they pay at no batch.
+        From B0 / (gamma + 1) to B0: below 1 they pay at no whole batch, None at none even with rows for free.
 
     Notes
     -----

@@ -30,7 +30,7 @@ def optimal_acceptance(target_probs: Row, draft_probs: Row, num_candidates: int)
     Raises
     ------
     OptionError
-        If the two have not one shape, or K is no whole number from 1 on.
+        If one is no distribution, the two have not one shape, or K is no whole number from 1 on.
 
     Notes
     -----
@@ -54,7 +54,7 @@ def optimal_acceptance(target_probs: Row, draft_probs: Row, num_candidates: int)
     >>> round(optimal_acceptance(np.array([0.9, 0.1]), np.array([0.5, 0.5]), 2), 3), round(1 - (1 - 0.6) ** 2, 3)
     (0.85, 0.84)
     """
-    p, q = _pair(target_probs, draft_probs)
+    p, q = _distributions(target_probs, draft_probs)
     count = _checks.whole("the number of candidates", num_candidates, 1, 2**31, _COUNT_WAY_OUT)
     # p < l q, for every l: tokens in the order of p / q, those that are never drafted last
     order = np.argsort(np.divide(p, q, out=np.full(p.shape, np.inf), where=q > 0.0), kind="stable")
@@ -111,9 +111,15 @@ def k_seq_acceptance(target_probs: Row, draft_probs: Row, num_candidates: int) -
     >>> [round(k_seq_acceptance(p, q, k), 4) for k in (1, 2, 3)]
     [0.65, 0.7881, 0.8585]
     """
-    rho = k_seq_divisor(target_probs, draft_probs, num_candidates)
+    p, q = _distributions(target_probs, draft_probs)
+    rho = k_seq_divisor(p, q, num_candidates)
     # sum_x min(p(x), rho q(x))
-    return float(np.minimum(target_probs, rho * np.asarray(draft_probs)).sum())
+    return float(np.minimum(p, rho * q).sum())
+
+
+def _distributions(target_probs: Row, draft_probs: Row) -> tuple[Row, Row]:
+    p, q = _pair(target_probs, draft_probs)
+    return _checks.distribution("the target's probabilities", p), _checks.distribution("the draft's probabilities", q)
 
 
 def _pair(target_probs: Row, draft_probs: Row) -> tuple[Row, Row]:

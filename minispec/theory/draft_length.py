@@ -43,7 +43,8 @@ def best_gamma_by_position(
 
     Notes
     -----
-    Where v is a number or convex, the speedup rises to its maximum and falls after it (``docs/theory.md``); a measured
+    Where v is a number or convex, the speedup rises from gamma 1 to its maximum and falls after it
+    (``docs/theory.md``); a measured
     v has steps, so nothing is assumed here. Of equally good lengths, the shortest. Gamma 0 is plain decoding and costs
     1: it has no overhead.
 

@@ -178,7 +178,8 @@ def alpha_from_overlaps(overlaps: Sequence[Sequence[float]], *, confidence: floa
 
         Var = S / (S - 1) sum_i (B_i - alpha E_i)**2 / (sum_i E_i)**2,    B_i = sum of beta in step i.
 
-    with t of S - 1 degrees of freedom, as the variance is estimated from as many steps.
+    with t of S - 1 degrees of freedom, as the variance is estimated from as many steps. At temperature 0 every beta is
+    0 or 1: if all are alike, nothing is seen of the variance, and steps are taken for trials (Wilson's interval).
 
     Examples
     --------
@@ -195,6 +196,8 @@ def alpha_from_overlaps(overlaps: Sequence[Sequence[float]], *, confidence: floa
     evaluated = sum(length for _, length in sums)
     # alpha = sum_i B_i / sum_i E_i
     value = math.fsum(total for total, _ in sums) / evaluated
+    if value in (0.0, 1.0):
+        return alpha_from_counts(round(value * len(sums)), len(sums), confidence=confidence)
     # Var = S / (S - 1) sum_i (B_i - alpha E_i)**2 / (sum_i E_i)**2
     squares = math.fsum((total - value * length) ** 2 for total, length in sums)
     error = math.sqrt(len(sums) / (len(sums) - 1) * squares) / evaluated

@@ -16,6 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from minispec.errors import OptionError
 from minispec.theory import alpha_from_counts
 from minispec.theory.quantiles import confidence_level, student_quantile
 
@@ -115,6 +116,10 @@ def ratio_of_times(times: ArrayLike, other_times: ArrayLike, confidence: float =
     [2.25, 0.52, 9.74]
     """
     above, below = _columns(times, other_times)
+    if not len(below):
+        return Figure(None)
+    if not ((above > 0.0).all() and (below > 0.0).all()):
+        raise OptionError(f"a time is {min(above.min(), below.min()):g}; times are above 0; leave out what did not run")
     value = float(above.sum() / below.sum())
     without = _leave_one_out(above, below)
     if without is None:
@@ -160,6 +165,8 @@ def share_of_texts(successes: ArrayLike, trials: ArrayLike, confidence: float = 
     above, below = above[below > 0], below[below > 0]
     if not len(below):
         return Figure(None)
+    if not ((above >= 0.0) & (above <= below)).all():
+        raise OptionError("a text has fewer than 0 successes, or more than trials; give successes / trials of each")
     value = float(above.sum() / below.sum())
     without = _leave_one_out(above, below)
     if without is None:
@@ -189,7 +196,7 @@ def paired_ratio(times: ArrayLike, other_times: ArrayLike, confidence: float = C
     >>> [round(x, 2) for x in paired_ratio([[2.0, 2.1, 9.0], [4.0, 4.0, 4.1]], [[1.0, 1.0, 1.1], [2.0, 2.1, 2.2]])]
     [1.97, 1.06, 3.66]
     """
-    one, other = (np.median(np.asarray(values, np.float64), axis=1) for values in (times, other_times))
+    one, other = ([float(np.median(rounds)) for rounds in np.asarray(given)] for given in (times, other_times))
     return ratio_of_times(one, other, confidence)
 
 
@@ -304,6 +311,8 @@ def median(values: Sequence[float], confidence: float = CONFIDENCE) -> Figure:
     Figure(value=5, low=2, high=8)
     """
     ordered, n = sorted(values), len(values)
+    if not n:
+        return Figure(None)
     k, outside = 1, 2 / 2**n
     while outside + 2 * math.comb(n, k) / 2**n <= 1.0 - confidence_level(confidence):
         outside += 2 * math.comb(n, k) / 2**n

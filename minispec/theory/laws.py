@@ -38,6 +38,7 @@ class CountLaw:
     probs: NDArray[np.float64]
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "probs", np.asarray(self.probs, np.float64))
         if self.probs.ndim != 1 or not (self.probs >= 0.0).all() or not abs(float(self.probs.sum()) - 1.0) <= ROUNDING:
             raise OptionError(
                 f"the law of a count is {quote(self.probs.tolist())}; it must be probabilities of 0, 1, ... with sum "

@@ -62,6 +62,7 @@ def steps_law(num_tokens: int, tokens: CountLaw) -> CountLaw:
     (7.689, [5, 8, 10, 12])
     """
     num_tokens, step = _tokens(num_tokens), _emits(tokens).probs
+    step = step / step.sum()  # what it may miss of 1 would count once a step
     probs = np.zeros(num_tokens + 1)
     if num_tokens == 0:
         probs[0] = 1.0
@@ -135,7 +136,7 @@ def response_speedup(
         a_1, ..., a_gamma; ``[alpha] * gamma`` for equal ones.
     cost_ratio, verify_cost, overhead
         As in :func:`~.walltime.speedup`. A number for ``verify_cost`` holds for every draft of at least one token;
-        one row costs 1 by definition.
+        one row costs 1 by definition. Every step pays o, also one that drafts nothing.
     cut_drafts : bool
         Draft no more than room - 1 tokens, as the engine does. False: the last drafts have full length too.
     plain_setup, speculative_setup : float

@@ -40,7 +40,8 @@ def conditional_acceptances(survivals: Sequence[float]) -> list[float]:
     Parameters
     ----------
     survivals : sequence of float
-        Not increasing; of a run, ``num_accepted_tokens_per_pos`` / steps that drafted as far.
+        Not increasing; of a run, ``num_accepted_tokens_per_pos`` / all steps. Where drafts differ in length, a_i is
+        then the probability that draft i is made and accepted.
 
     Examples
     --------
@@ -52,7 +53,7 @@ def conditional_acceptances(survivals: Sequence[float]) -> list[float]:
         if after > before:
             raise OptionError(
                 f"survival[{i + 1}] is {after}, after {before}; a longer prefix cannot be accepted more often; divide "
-                "each count by the steps that drafted as far"
+                "each count by the number of all steps"
             )
     # a_k = s_k / s_{k-1}
     return [after / before if before else 0.0 for before, after in itertools.pairwise([1.0, *checked])]
@@ -99,7 +100,7 @@ def exact_tau(alpha: float, survival: float) -> float:
     No assumption. Of S steps with A accepted drafts (1 - s) S end with a rejection, so E = A + (1 - s) S positions are
     evaluated; from A = alpha E follows A / S = alpha (1 - s) / (1 - alpha), and tau = 1 + A / S.
     :func:`~.acceptance.tau` has alpha**(gamma + 1) where this has alpha s: with the measured alpha it is too high
-    exactly if s > alpha**gamma, that is, if acceptances come in clusters.
+    exactly if s > alpha**gamma: if acceptances come in clusters, for instance, or rise with the position.
 
     Examples
     --------
@@ -194,7 +195,7 @@ def pooled_tau(
     >>> [round(pooled_tau(both, [1, 1], weights_are=kind), 3) for kind in ("steps", "tokens")]
     [3.551, 2.691]
     """
-    if len(taus) != len(weights) or not taus or weights_are not in ("steps", "tokens"):
+    if len(taus) != len(weights) or len(taus) == 0 or weights_are not in ("steps", "tokens"):
         raise OptionError(
             f"{len(taus)} taus, {len(weights)} weights of {weights_are!r}; each tau needs a weight, in 'steps' or "
             "'tokens'; try weights [1, 1] for two of equal size"

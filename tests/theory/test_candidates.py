@@ -172,6 +172,8 @@ def test_edges():
         (lambda: optimal_acceptance(P, Q[:2], 2), "(2,)"),
         (lambda: k_seq_divisor(P, Q, 1.5), "candidates is 1.5"),
         (lambda: k_seq_acceptance(P[None], Q[None], 2), "(1, 4)"),
+        (lambda: k_seq_acceptance(2 * P, Q, 2), "with sum 2"),
+        (lambda: optimal_acceptance(P, P * np.nan, 2), "draft's probabilities"),
     ],
 )
 def test_bad_input_is_one_line_with_the_value(call, named):

@@ -161,6 +161,12 @@ def test_one_value_throughout_has_an_interval_of_no_width():
     assert alpha_from_overlaps([[0.5, 0.5], [], [0.5]]) == (0.5, 0.5, 0.5)
 
 
+@pytest.mark.parametrize("beta", [0.0, 1.0])
+def test_of_steps_that_are_all_alike_the_number_counts(beta):
+    """At temperature 0: three steps that accept everything do not prove that the fourth does."""
+    assert alpha_from_overlaps([[beta] * 5, [], [beta], [beta] * 2]) == alpha_from_counts(3 * int(beta), 3)
+
+
 NAN = float("nan")
 
 

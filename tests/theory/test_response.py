@@ -75,6 +75,8 @@ def test_the_ends():
     assert steps_law(7, tokens_law(1.0, 3)).probs.tolist() == [0.0, 0.0, 1.0] + [0.0] * 5
     assert expected_steps(0, tokens_law(0.5, 3)) == 0.0
     assert steps_law(0, tokens_law(0.5, 3)).probs.tolist() == [1.0]
+    rounded = CountLaw([0, *[0.3333333333] * 3])
+    assert steps_law(100, rounded).mean == pytest.approx(expected_steps(100, rounded), rel=1e-6)
 
 
 def test_the_longest_response_is_quick_and_stays_a_law():

@@ -15,6 +15,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from minispec.engine.backends.formats import ITEM_BYTES
+from minispec.engine.sampling.params import is_whole
 from minispec.errors import OptionError, quote
 from minispec.lab.roofline.shapes import Shape
 
@@ -228,14 +229,21 @@ def count_forward(
     >>> round(step.weight_bytes / 1e6), round(step.flops / 1e6)
     (495, 257)
     """
-    if rows < 1 or context < 0 or batch < 1:
+    asked = rows if num_logits is None else num_logits
+    if not all(map(is_whole, (rows, context, batch, asked))) or rows < 1 or context < 0 or batch < 1:
         raise OptionError(
-            f"rows, context and batch are {rows}, {context} and {batch}; a forward has at least one row and one "
-            "sequence, and no fewer than 0 cached tokens. Try rows 1"
+            f"rows, context, batch and logits are {rows}, {context}, {batch} and {asked}; they are whole numbers: a "
+            "forward has at least one row and one sequence, and no fewer than 0 cached tokens. Try rows 1"
+        )
+    if not 0 <= asked <= rows:
+        raise OptionError(f"the logits are those of {asked} rows; the forward has {rows}. Try {rows}, or leave it out")
+    if not shape.gated and activation not in ACTIVATION_OPERATIONS:
+        raise OptionError(
+            f"the activation is {quote(activation)}; it must be one of {', '.join(ACTIVATION_OPERATIONS)}. Try gelu_new"
         )
     storage = storage or Storage()
     tokens, width, layers = batch * rows, shape.n_embd, shape.n_layer
-    answers = batch * (rows if num_logits is None else num_logits)
+    answers = batch * asked
     # Token i of m sees context + i + 1 slots, itself included.
     slots = batch * (rows * context + rows * (rows + 1) // 2)
     cached = batch * (context + rows) * shape.kv_width * kv_bytes

@@ -127,6 +127,11 @@ def test_what_has_no_figure_and_what_has_no_interval() -> None:
     assert share_of_texts([9, 9, 9], [9, 9, 9]) == share(3, 3)
     assert difference_of_ratios(([1.0], [0.0]), ([1.0], [1.0])) == Figure(None)
     assert percentiles([]) is None
+    assert ratio_of_times([], []) == paired_ratio([], []) == median([]) == Figure(None)
+    with pytest.raises(OptionError, match="a time is 0; times are above 0"):
+        ratio_of_times([1.0, 1.0], [0.0, 1.0])
+    with pytest.raises(OptionError, match="more than trials"):
+        share_of_texts([5, 5], [4, 4])
 
 
 def test_one_disturbed_round_of_a_text_decides_nothing() -> None:

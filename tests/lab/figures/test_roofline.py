@@ -335,3 +335,10 @@ def test_bad_input() -> None:
     for wrong in ((0, 1, 1), (1, -1, 1), (1, 1, 0)):
         with pytest.raises(OptionError, match="at least one row"):
             count_forward(tiny(), wrong[0], wrong[1], batch=wrong[2])
+    with pytest.raises(OptionError, match="whole numbers"):
+        count_forward(tiny(), 1.5, 0)
+    for logits in (-1, 3):
+        with pytest.raises(OptionError, match=f"the logits are those of {logits} rows; the forward has 2"):
+            count_forward(tiny(), 2, 0, num_logits=logits)
+    with pytest.raises(OptionError, match="the activation is 'swish'; it must be one of gelu_new"):
+        count_forward(tiny(), 1, 0, activation="swish")
