@@ -145,6 +145,12 @@ def _repeats_the_key(tokens, gamma, size=2):
     return []
 
 
+def _missing_first(one, other):
+    if len(one) == len(other) and (missing := [text for text in one if text not in other]):
+        return min(missing, key=one.get)
+    return same_vocabulary(one, other)
+
+
 def _last_token_only(tokens, gamma, size=2):
     return propose(tokens, gamma, 1)
 
@@ -167,6 +173,7 @@ STEPS = [
             ({"z": 0, "a": 1, "m": 2}, {"a": 0, "z": 1, "m": 2}),
             ({"z": 0, "a": 1}, {"a": 1, "z": 0}),
             ({" The": 1, "The": 0}, {" The": 1, "the": 0}),
+            ({"a": 0, "b": 1, "c": 2}, {"b": 0, "a": 1, "d": 2}),
         ],
         same_vocabulary,
         [
@@ -174,6 +181,8 @@ STEPS = [
             Mistake("The same texts with other ids are another vocabulary.", _only_texts),
             Mistake("The first by *id*, not by the alphabet.", _alphabetical),
             Mistake("The first by *id*, not in the order in which the dict lists them.", _as_listed),
+            Mistake("The first of all that differ: a text with another id comes before a missing one with a larger id.",
+                    _missing_first),
             Mistake("Return the text of the token, not its id.",
                     lambda one, other: one.get(same_vocabulary(one, other), same_vocabulary(one, other))),
             Mistake("The text of `one`, not of `other`.",
@@ -265,6 +274,8 @@ STEPS = [
             ([0.5] * 100, 14),
             ([0.5] * 100, 15),
             ([1.0] * 50 + [0.125] * 60, 17),
+            ([1.0] * 50 + [0.125] * 60, 18),
+            ([0.125] * 60 + [1.0] * 50, 17),
             ([0.75] * 400, 60),
             ([], 0),
         ],
@@ -272,6 +283,10 @@ STEPS = [
         [
             Mistake("The draft promises the sum of its q, not a token for each.",
                     lambda qs, n: len(qs) >= 100 and n < 0.3 * len(qs)),
+            Mistake("The draft promises the sum of its q, and they differ: not the largest for each.",
+                    lambda qs, n: len(qs) >= 100 and n < 0.3 * len(qs) * max(qs)),
+            Mistake("The draft promises the sum of its q, and they differ: not the first for each.",
+                    lambda qs, n: len(qs) >= 100 and n < 0.3 * len(qs) * qs[0]),
             Mistake("Fewer than 100 judged tokens say nothing.", lambda qs, n: n < 0.3 * sum(qs)),
             Mistake("100 judged tokens are enough: fewer than 100 say nothing.",
                     lambda qs, n: len(qs) > 100 and n < 0.3 * sum(qs)),

@@ -152,6 +152,10 @@ def shy(history):
     return 6 if not history else 1 if history[-1][0] > 4 else 3
 
 
+def by_count(history):
+    return len(history) % 3
+
+
 def alternating(history):
     return 4 if not history or history[-1][1] else 1
 
@@ -262,10 +266,13 @@ STEPS = [
             ([0.6, 0.6, 0.6], 0.1, 0.05, 2.0),
             ([0.5, 0.5], 0.25, 0.0, 2.0),
             ([1.0, 0.5, 1.0], 0.125, 0.125, 2.0),
+            ([1.0, 0.5], 0.1, 0.0, 4.0),
         ],
         draft_length,
         [
             Mistake("A token is reached only if all before it are accepted: multiply the chances.", _no_product),
+            Mistake("Each token has a chance of its own: multiply them, not one of them with itself.",
+                    lambda f, c, row, eta: next((i for i, x in enumerate(f) if x ** (i + 1) <= (c + row) * eta), len(f))),
             Mistake("You draft the token that no longer pays.", _counts_the_failing),
             Mistake("If one more token just breaks even, do not draft it: `reach >`, not `reach >=`.", _at_break_even),
             Mistake("Stop at the *first* token that does not pay: what comes after it is reached through it.",
@@ -321,6 +328,7 @@ STEPS = [
             (always_three, [3, 2, 1, 0, 5, 4, 3, 2, 1, 0], 0.1, 0.05),
             (shy, [0, 0, 0, 0, 0], 0.1, 0.0),
             (heuristic, [*range(12, -1, -1)], 0.1, 0.02),  # it asks for fewer than would have been accepted
+            (by_count, [5, 4, 3, 2, 1, 0, 5, 4, 3, 2, 1, 0], 0.1, 0.02),
             (alternating, [1, 0, 0, 6, 5, 4, 3, 2, 1, 0, 0, 2, 1, 0], 0.2, 0.02),
         ],
         simulate,
@@ -336,6 +344,10 @@ STEPS = [
                     lambda f, r, c, w: _simulate(f, r, c, w, clipped=False)),
             Mistake("Hand the controller the steps so far: it sees nothing of them.",
                     lambda f, r, c, w: _simulate(lambda history: f([]), r, c, w)),
+            Mistake("Hand the controller all steps so far, not only the last one: append.",
+                    lambda f, r, c, w: _simulate(lambda history: f(history[-1:]), r, c, w)),
+            Mistake("A step that drafted nothing belongs to the history, too: (0, 0).",
+                    lambda f, r, c, w: _simulate(lambda history: f([one for one in history if one[0]]), r, c, w)),
             Mistake("The step adds one token of its own: at position i at most len(run) − i − 1 draft tokens.",
                     lambda f, r, c, w: _simulate(f, r, c, w, room=0)),
             Mistake("The first row is in the 1 already: row · γ, not row · (γ + 1).",

@@ -32,6 +32,20 @@ def pack(weight: np.ndarray, width: int) -> np.ndarray:
     return panels
 
 
+def _as_a_view(weight, width):
+    num_inputs, num_outputs = weight.shape
+    return np.pad(weight, ((0, 0), (0, -num_outputs % width))).reshape(num_inputs, -1, width).transpose(1, 0, 2)
+
+
+def _seeing_whether_it_moved(function):
+    def seen(weight, width):
+        found = function(weight, width)
+        is_view = isinstance(found, np.ndarray) and not found.flags.c_contiguous
+        return "a view of the matrix" if is_view and np.array_equal(found, pack(weight, width)) else found
+
+    return seen
+
+
 def _only_reshaped(weight, width):
     num_inputs, num_outputs = weight.shape
     padded = np.zeros((num_inputs, -(-num_outputs // width) * width), weight.dtype)
@@ -123,6 +137,14 @@ def last_row_differs(x):
     return y
 
 
+def middle_row_differs(x):
+    """Treats a row in the middle in another way."""
+    y = in_one_order(x)
+    if len(x) > 2:
+        y[1] = by_number_of_rows(x)[1]
+    return y
+
+
 def first_row_differs(x):
     """Treats the first of several rows in another way."""
     y = in_one_order(x)
@@ -190,17 +212,17 @@ def _products() -> list[tuple[np.ndarray, np.ndarray, int]]:
 
 def _matrices() -> list[tuple[np.ndarray]]:
     rng = np.random.default_rng(4)
-    weight = rng.integers(-20, 21, (6, 4)).astype(np.float32)
+    weight = (2 * rng.integers(-10, 10, (6, 4)) + 1).astype(np.float32)  # odd: none lies half-way between two values
     weight[:, 2] *= 100
     zeros = weight.copy()
     zeros[:, 0] = 0
     return [
         (np.array([[254.0], [-100.0]], np.float32),),
-        (np.array([[1.0], [-0.5]], np.float32),),
+        (np.array([[1.0], [-0.25]], np.float32),),
         (weight,),
         (zeros,),
         (-np.abs(weight),),
-        (weight[:, :2] + 3,),
+        (weight[:, :2] + 4,),
     ]
 
 
@@ -213,6 +235,7 @@ STEPS = [
         pack,
         [
             Mistake("`reshape` alone does not move anything: a panel's rows are apart in the matrix.", _only_reshaped),
+            Mistake("The right numbers, but in a view: in memory nothing has moved. Copy them into new zeros.", _as_a_view),
             Mistake("The columns left over at the end need a panel, too, filled up with zeros.", _drops_the_rest),
             Mistake("A panel holds *neighbouring* columns.", _strided),
             Mistake("Shape [panels, K, width]: K is in the middle.", lambda w, n: pack(w, n).transpose(0, 2, 1)),
@@ -220,6 +243,7 @@ STEPS = [
         ["Start with zeros of the right shape, and of weight.dtype.",
          "Panel i is `weight[:, i * width : (i + 1) * width]`."],
         same_dtype=True,
+        observe=_seeing_whether_it_moved,
     ),
     Step(
         "panel_product",
@@ -234,13 +258,15 @@ STEPS = [
     ),
     Step(
         "batch_invariant",
-        [(in_one_order, ROWS), (by_number_of_rows, ROWS), (last_row_differs, ROWS), (first_row_differs, ROWS), (mixes_rows, ROWS), (in_one_order, ROWS[:1]), (by_number_of_rows, ROWS * np.float32(1e-3))],
+        [(in_one_order, ROWS), (by_number_of_rows, ROWS), (last_row_differs, ROWS), (first_row_differs, ROWS), (middle_row_differs, ROWS), (mixes_rows, ROWS), (in_one_order, ROWS[:1]), (by_number_of_rows, ROWS * np.float32(1e-3))],
         batch_invariant,
         [
             Mistake("Nearly equal is not equal: the bits decide.", _with_tolerance),
             Mistake("Look at every row: it may be the last one that differs.", _first_row),
             Mistake("Look at every row: it may be the first one that differs.",
                     lambda f, x: bool(np.array_equal(f(x)[-1:], f(x[-1:])))),
+            Mistake("Look at every row, not only at the ends.",
+                    lambda f, x: all(np.array_equal(f(x)[i:][:1], f(x[i:][:1])) for i in (0, len(x) - 1))),
             Mistake("One answer for all rows: all(...).",
                     lambda f, x: [bool(np.array_equal(f(x)[i : i + 1], f(x[i : i + 1]))) for i in range(len(x))]),
             Mistake("The same call twice always agrees; compare with each row *alone*.", _twice),

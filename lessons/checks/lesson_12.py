@@ -226,6 +226,7 @@ STEPS = [
             Mistake("Accepted tokens per step grow with γ, too.", _same_accepted),
             Mistake("α^γ is the chance that *all* are accepted; the rate is the mean over the positions.", _root),
         ],
-        ["`alpha_of(rate, gamma)` is from lesson 6.", "Then compare the two α."],
+        ["Write `alpha_of(rate, gamma)` in it, as in lesson 6: halve [0, 1] until sum(a**k) / gamma is the rate.",
+         "Then compare the two α."],
     ),
 ]  # fmt: skip

@@ -135,8 +135,8 @@ assert match_rate(p, q) < shared < np.minimum(p, q).sum()
 def survivals(
     p_of_drafts: list[float], q_of_drafts: list[float], block: bool
 ) -> list[float]:
-    """Return the chance that each draft token is accepted, given all of them: with
-    rejection sampling, or with block verification.
+    """Return the chance that each draft token is accepted, given it and those
+    before it: with rejection sampling, or with block verification.
 
     p_of_drafts[i], q_of_drafts[i]: what target and draft gave the i-th draft token.
     Rejection: the product of min(1, p/q) up to i. Block: clip the running product, not

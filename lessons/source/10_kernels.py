@@ -203,7 +203,7 @@ def panel_product(x: np.ndarray, panels: np.ndarray, num_outputs: int) -> np.nda
     Plain loops over panels and k.
 
     For each panel keep sums of shape [M, width]; for k = 0, 1, 2, … add the product of
-    column k of x with row k of the panel.
+    column k of x with row k of the panel. The check sees numbers, not this order.
     """
     # BEGIN SOLUTION
     num_panels, num_inputs, width = panels.shape

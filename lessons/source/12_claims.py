@@ -147,7 +147,7 @@ def cite(name: str) -> None:
 cite("tau")
 
 # %%
-tau = sum(0.8**k for k in range(6))
+expected = sum(0.8**k for k in range(6))
 made = minispec.generate(
     "Once upon a time",
     target=target,
@@ -157,9 +157,9 @@ made = minispec.generate(
     seed=1,
 )
 print(
-    f"formula {tau:.2f}; a run with a draft that has α = 0.8 by construction: "
+    f"formula {expected:.2f}; a run with a draft that has α = 0.8 by construction: "
     f"{made.metrics.mean_acceptance_length:.2f}; "
-    f"verdict: {verdict((4.5 * 0.95, 4.5 * 1.05), (tau, tau))}"
+    f"verdict: {verdict((4.5 * 0.95, 4.5 * 1.05), (expected, expected))}"
 )
 
 # %% [markdown]

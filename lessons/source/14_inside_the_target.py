@@ -334,7 +334,7 @@ laws_figure(
 )
 
 # %% [markdown]
-# **Look.** Every position gains, on texts that the heads have never seen. All it took is about a thousand states and seconds of one
+# **Look.** Every position gains, on texts that the heads have never seen. All it took is some seven hundred states and seconds of one
 # core. The first position is guessed better than the last: the state knows less about what is further away.
 
 # %%

@@ -2,7 +2,7 @@
 
 Two signs, each only where chance does not make it: hardly anything is accepted, or far less than the draft's own
 confidence promises. q is the chance that a draft gave the token it drew. One that knows its target is
-accepted about as often as it is sure of itself; one of another model is as sure, and wrong.
+accepted at least about as often as it is sure of itself; one of another model is as sure, and wrong.
 
 Acceptance that is *too good* says nothing: a rule that lets everything pass has the best figures of all. ``--audit``
 and the laws are for that.

@@ -1774,7 +1774,11 @@ def rank(drafts, v_per_row=0.04, largest=12):
         "lambda x, panels, num_outputs: ours(x, panels, num_outputs).astype(np.float64)",
     ],
     "10.batch_invariant": ["lambda f, x: int(np.array_equal(f(x), np.concatenate([f(r[None]) for r in x])))"],
-    "10.quantise": ["lambda w: [*ours(w)]"],
+    "10.quantise": [
+        "lambda w: [*ours(w)]",
+        "lambda w: (np.rint(w * 127 / np.where(ours(w)[1] == 1, 127, np.abs(w).max(0))).astype(np.int8), ours(w)[1])",
+        "lambda w: (np.rint(w / (np.abs(w).max(0).astype(float) / 127 + ~w.any(0))).astype(np.int8), ours(w)[1])",
+    ],
     "11.retracted": ["lambda steps: sum(len(''.join(t[a:])) for t, a in steps)"],
     "11.complete": ["lambda data: len(data.decode(errors='ignore').encode())"],
     "11.held_back": [

@@ -40,7 +40,7 @@ SAME_VALUE = [
 WHOLE = (
     "02.after", "02.cache_bytes", "03.weights_read", "04.decide", "05.judge", "06.best_gamma", "07.propose",
     "08.draft_length", "08.heuristic", "08.fallback", "09.race", "11.retracted", "11.complete", "11.held_back",
-    "11.lockstep", "11.ends", "11.pages_held", "13.first_difference",
+    "11.lockstep", "11.ends", "11.pages_held", "11.share_rows", "13.first_difference",
 )  # fmt: skip
 ROUNDED = (r"^return np\.(round\(.*, 2\)|asarray\(.*, int\))$", "whole numbers already")
 """What leaves the results of these steps as they are."""
@@ -98,6 +98,7 @@ EQUIVALENT: dict[str, list[tuple[str, str]]] = {
         (r"probs, (0|2)\.0\)", "divides by another number where it is not used"),
         (r"^return np\.argmin\(", "NumPy's number is as good"),
     ],
+    "07.seems_broken": [(r"^return np\.asarray\(.*(> 0|int\))$", "0 and 1 are truth values")],
     "09.survivals": [(r"zip\(p_of_drafts, q_of_drafts(, strict=False)?\)", "both have the same length")],
     "09.two_guesses": [
         (r"^if rest\.(mean|max)\(\) == 0", "no entry is negative: zero together"),
