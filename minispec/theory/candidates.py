@@ -111,10 +111,10 @@ def k_seq_acceptance(target_probs: Row, draft_probs: Row, num_candidates: int) -
     >>> [round(k_seq_acceptance(p, q, k), 4) for k in (1, 2, 3)]
     [0.65, 0.7881, 0.8585]
     """
-    p, q = _distributions(target_probs, draft_probs)
-    rho = k_seq_divisor(p, q, num_candidates)
+    _distributions(target_probs, draft_probs)
+    rho = k_seq_divisor(target_probs, draft_probs, num_candidates)
     # sum_x min(p(x), rho q(x))
-    return float(np.minimum(p, rho * q).sum())
+    return float(np.minimum(target_probs, rho * np.asarray(draft_probs)).sum())
 
 
 def _distributions(target_probs: Row, draft_probs: Row) -> tuple[Row, Row]:

@@ -22,6 +22,7 @@ from minispec.theory.quantiles import confidence_level, student_quantile
 
 CONFIDENCE = 0.95
 PERCENTILES = (50, 90, 99)
+_ROUNDING = 1e-9
 
 
 class Figure(NamedTuple):
@@ -165,8 +166,9 @@ def share_of_texts(successes: ArrayLike, trials: ArrayLike, confidence: float = 
     above, below = above[below > 0], below[below > 0]
     if not len(below):
         return Figure(None)
-    if not ((above >= 0.0) & (above <= below)).all():
+    if not ((above >= 0.0) & (above <= below * (1.0 + _ROUNDING))).all():  # sums of probabilities count, too
         raise OptionError("a text has fewer than 0 successes, or more than trials; give successes / trials of each")
+    above = np.minimum(above, below)
     value = float(above.sum() / below.sum())
     without = _leave_one_out(above, below)
     if without is None:

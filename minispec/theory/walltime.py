@@ -109,7 +109,8 @@ def ahead_speedup(gamma: int, cost_ratio: float, verify_cost: VerifyCost, usable
     """
     usable = _checks.probability("usable", usable, "it is the share of drafts made ahead that are of use")
     alone = step_cost(_checks.drafts(gamma, low=1), cost_ratio, verify_cost)
-    together = max(step_cost(gamma, 0.0, verify_cost), step_cost(gamma + 1, cost_ratio, 0.0))
+    cost_ratio = _checks.cost("cost ratio", cost_ratio)
+    together = max(step_cost(gamma, 0.0, verify_cost), (gamma + 1) * cost_ratio)
     # (gamma c + v) / (h max(v, (gamma + 1) c) + (1 - h)(gamma c + v))
     cost = usable * together + (1.0 - usable) * alone
     return alone / _checks.above_zero("the cost of a step", cost, "a verifying forward takes time: verify cost 1")

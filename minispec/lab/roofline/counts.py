@@ -229,21 +229,20 @@ def count_forward(
     >>> round(step.weight_bytes / 1e6), round(step.flops / 1e6)
     (495, 257)
     """
-    asked = rows if num_logits is None else num_logits
-    if not all(map(is_whole, (rows, context, batch, asked))) or rows < 1 or context < 0 or batch < 1:
+    if not all(map(is_whole, (rows, context, batch))) or rows < 1 or context < 0 or batch < 1:
         raise OptionError(
-            f"rows, context, batch and logits are {rows}, {context}, {batch} and {asked}; they are whole numbers: a "
-            "forward has at least one row and one sequence, and no fewer than 0 cached tokens. Try rows 1"
+            f"rows, context and batch are {rows}, {context} and {batch}; they are whole numbers: a forward has at "
+            "least one row and one sequence, and no fewer than 0 cached tokens. Try rows 1"
         )
-    if not 0 <= asked <= rows:
-        raise OptionError(f"the logits are those of {asked} rows; the forward has {rows}. Try {rows}, or leave it out")
+    if num_logits is not None and not (is_whole(num_logits) and 0 <= num_logits <= rows):
+        raise OptionError(f"the logits are those of {num_logits} rows; the forward has {rows}. Try {rows} or None")
     if not shape.gated and activation not in ACTIVATION_OPERATIONS:
         raise OptionError(
             f"the activation is {quote(activation)}; it must be one of {', '.join(ACTIVATION_OPERATIONS)}. Try gelu_new"
         )
     storage = storage or Storage()
     tokens, width, layers = batch * rows, shape.n_embd, shape.n_layer
-    answers = batch * asked
+    answers = batch * (rows if num_logits is None else num_logits)
     # Token i of m sees context + i + 1 slots, itself included.
     slots = batch * (rows * context + rows * (rows + 1) // 2)
     cached = batch * (context + rows) * shape.kv_width * kv_bytes
