@@ -17,9 +17,9 @@ import types
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
-from unittest import mock
 
 import numpy as np
+import pytest
 
 from tests.engine.backends import emulator
 
@@ -270,8 +270,11 @@ def cupyx() -> Iterator[None]:
     """Put what we use of CuPy's second module where it is imported from."""
     erf = np.vectorize(math.erf, otypes=[np.float32])
     special = types.SimpleNamespace(erf=lambda x: ndarray(erf(x.memory)))
-    with mock.patch.dict(sys.modules, {"cupyx": types.ModuleType("cupyx"), "cupyx.scipy": types.ModuleType("scipy"),
-                                       "cupyx.scipy.special": special}):  # fmt: skip
+    modules = {"cupyx": types.ModuleType("cupyx"), "cupyx.scipy": types.ModuleType("scipy"),
+               "cupyx.scipy.special": special}  # fmt: skip
+    with pytest.MonkeyPatch.context() as patch:  # mock.patch.dict would also forget what is imported meanwhile
+        for name, module in modules.items():
+            patch.setitem(sys.modules, name, module)
         yield
 
 
