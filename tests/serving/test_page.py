@@ -137,6 +137,14 @@ def slow(server: Running, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(server.engine, "step", slowly)
 
 
+@pytest.fixture
+def count_cancelled(server: Running) -> Callable[[], float]:
+    """Count the choices that had not ended when their reader went away, from here on."""
+    counter = server.service.metrics._cancelled.labels(server.model)._value
+    before = counter.get()
+    return lambda: counter.get() - before
+
+
 def told(server: Running, tab: Tab, which: int = -1) -> dict:
     """What the server answers to a request of the page, asked again and not streamed."""
     asked = {key: value for key, value in tab.asked[which].items() if key not in ("stream", "events", "provisional")}
@@ -225,11 +233,15 @@ def test_drafts_can_be_left_out(open_tab: Open) -> None:
     assert tab.run().page.evaluate("window.seen") > 0, "the control"
 
 
-def test_stop_ends_it_on_the_server_too_and_what_stands_stays(open_tab: Open, server: Running, slow: None) -> None:
+@pytest.mark.usefixtures("slow")
+def test_stop_ends_it_on_the_server_too_and_what_stands_stays(
+    open_tab: Open, server: Running, count_cancelled: Callable[[], float]
+) -> None:
     tab = open_tab().set(prompt="the end", pace="1", max_tokens=120, seed=7, draft="none").press("run")
     tab.page.wait_for_function("() => document.querySelectorAll('.text .token').length >= 8")
     tab.press("stop")
-    server.wait_until_idle(2.0)
+    server.wait_until_idle()
+    assert count_cancelled() == 1
     shown = tab.read()
     count = int(tab.counters()["tokens"])
     assert 8 <= count < 120
@@ -307,11 +319,15 @@ def test_a_race_without_a_draft_is_refused(open_tab: Open) -> None:
     assert tab.asked == []
 
 
-def test_a_race_can_be_stopped_while_it_is_run(open_tab: Open, server: Running, slow: None) -> None:
+@pytest.mark.usefixtures("slow")
+def test_a_race_can_be_stopped_while_it_is_run(
+    open_tab: Open, server: Running, count_cancelled: Callable[[], float]
+) -> None:
     tab = open_tab().set(max_tokens=400, seed=2).press("race")
     tab.page.wait_for_function("() => document.getElementById('status').textContent.includes('runs')")
     tab.press("stop")
-    server.wait_until_idle(2.0)
+    server.wait_until_idle()
+    assert count_cancelled() == 1
     assert tab.status == "Stopped."
 
 
@@ -327,12 +343,16 @@ def test_two_tabs_do_not_see_each_other(open_tab: Open, server: Running, slow: N
     assert tabs[0].read() != tabs[1].read()
 
 
-def test_a_closed_tab_leaves_nothing_behind(open_tab: Open, server: Running, slow: None) -> None:
+@pytest.mark.usefixtures("slow")
+def test_a_closed_tab_leaves_nothing_behind(
+    open_tab: Open, server: Running, count_cancelled: Callable[[], float]
+) -> None:
     tab = open_tab().set(pace="1", max_tokens=400).press("run")
     tab.page.wait_for_selector(TOKEN)
     assert not server.is_idle()
     tab.page.close()
-    server.wait_until_idle(2.0)
+    server.wait_until_idle()
+    assert count_cancelled() == 1
 
 
 def test_a_server_that_goes_away_is_told(browser, target: str, drafts: tuple[str, ...]) -> None:
@@ -413,11 +433,13 @@ def test_everything_by_keyboard(open_tab: Open, server: Running) -> None:
     assert tab.page.locator(TOKEN).last.evaluate("e => e === document.activeElement"), "where one was"
 
 
-def test_escape_stops(open_tab: Open, server: Running, slow: None) -> None:
+@pytest.mark.usefixtures("slow")
+def test_escape_stops(open_tab: Open, server: Running, count_cancelled: Callable[[], float]) -> None:
     tab = open_tab().set(pace="1", max_tokens=400).press("run")
     tab.page.wait_for_selector(TOKEN)
     tab.page.keyboard.press("Escape")
-    server.wait_until_idle(2.0)
+    server.wait_until_idle()
+    assert count_cancelled() == 1
     assert tab.status.startswith("Stopped after")
 
 
