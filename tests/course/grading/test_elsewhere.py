@@ -85,7 +85,7 @@ def test_elsewhere_a_worker_whose_pipe_is_closed_ends() -> None:
     with one as subject:
         assert subject.double(2) == 4
         os.close(one._to)
-        assert one._process.wait(timeout=5.0) == 0
+        assert one._process.wait(timeout=60.0) == 0
         one._to = os.open(os.devnull, os.O_WRONLY)  # the worker closes it
 
 
