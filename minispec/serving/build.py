@@ -19,7 +19,7 @@ from minispec.serving.app import build_app
 from minispec.serving.metrics import Metrics
 from minispec.serving.rollout import Rollout
 from minispec.serving.service import Service
-from minispec.serving.settings import Settings, hide_folders, name_drafts
+from minispec.serving.settings import PLAIN, Settings, hide_folders, name_drafts
 from minispec.serving.worker import Worker
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def build_server(
     name : str
         What it was loaded by.
     drafts : sequence of str
-        What requests may draft with; the first is the default.
+        What requests may draft with; the first is the default, also if it is "none".
     kv_memory : int, optional
         Bytes for keys and values of the target.
     draft_dtype, kv_dtype : str
@@ -71,13 +71,14 @@ def build_server(
         context=target.n_positions,
         longest_token=tokenizer.longest_token,
         drafts=name_drafts(drafts),
+        begins_plain=next(iter(drafts), PLAIN) == PLAIN,
         **limits,
     )
     target = replace(target, name=settings.model)  # messages name it
     engine = Engine(
         target, draft_dtype=draft_dtype, kv_dtype=kv_dtype, max_running=settings.max_running, kv_memory=kv_memory
     )
-    for public in settings.drafts:
+    for public in settings.drafts or (PLAIN,):
         say(f"loading and trying {public}")
         _try_draft(engine, public, settings)
     rollout = None
@@ -92,8 +93,8 @@ def _try_draft(engine: Engine, name: str, settings: Settings) -> None:
     """Make a few tokens, so that models are loaded, code is compiled, and what does not go together is said now."""
     rule, count = settings.rule_for(name), min(4, settings.context - 1)
     gamma = settings.gamma_for(name, rule)
-    fixed = DEFAULT_GAMMA if gamma in FOLLOWING else gamma  # it is to draft
-    number = engine.add([0], draft=settings.drafts[name], gamma=fixed, verify=rule, max_tokens=count)
+    fixed = DEFAULT_GAMMA if gamma in FOLLOWING and not settings.is_tree(name) else gamma  # it is to draft
+    number = engine.add([0], draft=settings.drafts.get(name), gamma=fixed, verify=rule, max_tokens=count)
     while not engine.is_idle:
         engine.step()
     engine.forget(number)

@@ -88,15 +88,17 @@ def complete(asked: Speculative, settings: Settings) -> Speculation:
         get_verifier(verify)
     except OptionError as error:
         refuse(str(error).partition(" Try --")[0], "speculative.verify")
-    gamma = settings.gamma_for(name, verify) if asked.gamma is None else asked.gamma
-    if isinstance(gamma, str) and gamma not in POLICIES:
+    if asked.gamma is None:
+        return Speculation(draft, settings.gamma_for(name, verify), verify)
+    if isinstance(asked.gamma, str) and asked.gamma not in POLICIES:
+        there = ", ".join(POLICIES)
         refuse(
-            f"gamma is {quote(gamma)}; it must be a number up to {settings.max_gamma}, or one of {', '.join(POLICIES)}",
+            f"gamma is {quote(asked.gamma)}; it must be a number up to {settings.max_gamma}, or one of {there}",
             "speculative.gamma",
         )
-    if isinstance(gamma, int) and gamma > settings.max_gamma:
-        refuse(f"gamma is {gamma}; this server drafts up to {settings.max_gamma} tokens", "speculative.gamma")
-    return Speculation(draft, gamma, verify)
+    if isinstance(asked.gamma, int) and asked.gamma > settings.max_gamma:
+        refuse(f"gamma is {asked.gamma}; this server drafts up to {settings.max_gamma} tokens", "speculative.gamma")
+    return Speculation(draft, asked.gamma, verify)
 
 
 def default_speculation(settings: Settings) -> Speculation:

@@ -35,8 +35,11 @@ class Settings:
     drafts : mapping of str to str
         What a request may draft with: a name, and what ``--draft`` says for it. The first is what a request gets that
         does not say. Names are told to everyone, so they hold no folder of this machine.
+    begins_plain : bool
+        Whether such a request is decoded plainly instead, though there are drafts.
     gamma, verify : int or str, str; or None
-        Likewise; None is what an engine takes (:mod:`minispec.engine.batching.defaults`).
+        Likewise; None is what an engine takes (:mod:`minispec.engine.batching.defaults`). A policy is not for trees,
+        unless a tree is what a request gets that does not say.
     canary : float or None
         Share of the requests that do not say how to speculate which get the first draft; the others get the
         baseline. None is no rollout.
@@ -66,6 +69,7 @@ class Settings:
     context: int
     longest_token: int
     drafts: Mapping[str, str] = field(default_factory=dict)
+    begins_plain: bool = False
     gamma: int | str | None = None
     verify: str | None = None
     canary: float | None = None
@@ -125,7 +129,7 @@ class Settings:
     @property
     def default_draft(self) -> str:
         """The name of what a request drafts with that does not say."""
-        return next(iter(self.drafts), PLAIN)
+        return PLAIN if self.begins_plain else next(iter(self.drafts), PLAIN)
 
     def is_tree(self, name: str) -> bool:
         """Whether a draft proposes trees, which only some rules judge."""
@@ -142,7 +146,8 @@ class Settings:
 
     def gamma_for(self, name: str, rule: str) -> int | str:
         """Return how far to draft where a request does not say: as the load allows, if no text depends on it."""
-        if self.gamma is not None:
+        has_shape = self.is_tree(name) and name != self.default_draft and isinstance(self.gamma, str)
+        if self.gamma is not None and not has_shape:
             return self.gamma
         follows = name in self.drafts and not self.is_tree(name) and get_verifier(rule).same_seed
         return LoadGamma.name if follows else DEFAULT_GAMMA

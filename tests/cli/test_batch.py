@@ -303,8 +303,36 @@ def test_a_file_of_other_weights_is_not_gone_on_with(
 
 
 def change_weights(file: Path) -> None:
+    """Change what neither the final norm nor a position shows."""
     tensors = load_file(file)
-    save_file({name: value * np.float32(1.5) for name, value in tensors.items()}, file)
+    name = next(name for name in tensors if name.endswith("h.0.attn.c_attn.weight"))
+    save_file({**tensors, name: tensors[name] * np.float32(1.5)}, file)
+
+
+@pytest.mark.parametrize(
+    ("file", "flags"),
+    [
+        ("a.txt", ("--draft", "bigram:text=a.txt")),
+        ("a.txt", ("--draft", "suffix:corpus=a.txt")),
+        ("t.jsonl", ("--draft", "ngram", "--gamma", "replay:trace=t.jsonl")),
+    ],
+)
+def test_a_file_of_other_texts_is_not_gone_on_with(
+    run_here: Run, tmp_path: Path, target: str, file: str, flags: tuple[str, ...]
+) -> None:
+    """What a draft or a length reads decides the text where the rule is not that of equal noise."""
+    (tmp_path / "a.txt").write_text("the end", encoding="utf-8")
+    trace = run_here("generate", "the the the", "--target", target, "--draft", "ngram", "--trace", "t.jsonl")
+    assert trace.returncode == 0, trace.stderr
+    (tmp_path / "r.jsonl").write_text('{"prompt": "the the"}\n{"prompt": "a", "draft": "none"}', encoding="utf-8")
+    command = ("batch", "r.jsonl", "-o", "out.jsonl", "--target", target, *flags, "--verify", "rejection")
+    assert run_here(*command).returncode == 0
+    assert "2 of 2 lines are in out.jsonl already" in run_here(*command).stderr
+    path = tmp_path / file
+    path.write_bytes(path.read_bytes().replace(*((b"the", b"and") if file == "a.txt" else (b":", b": ")), 1))
+    done = run_here(*command)
+    assert done.returncode == 2
+    assert "is not the result of line 1: prompt, options, models" in done.stderr
 
 
 def test_what_was_not_written_does_not_count(tmp_path: Path) -> None:

@@ -15,6 +15,8 @@ from minispec.engine.batching.defaults import COUPLED
 from minispec.engine.control import DEFAULT_GAMMA
 from minispec.engine.generation import stream
 from minispec.engine.loading import load_model
+from minispec.serving.settings import hide_folders
+from tests.serving.running import running
 
 
 @pytest.fixture(scope="module")
@@ -293,3 +295,26 @@ def test_no_folder_of_this_machine_is_told(server, target, draft):
     for folder in (target, draft):
         assert folder not in told
         assert folder.rpartition("/")[0] not in told
+
+
+@pytest.mark.parametrize(
+    ("drafts", "gamma"),
+    [
+        (("ngram", "TREE"), "load"),
+        (("ngram", "TREE"), "auto"),
+        (("ngram",), "confidence:threshold=0.4"),
+        (("ngram",), "heuristic:largest=8"),
+        (("none", "ngram", "TREE"), None),
+        (("none",), "load"),
+    ],
+)
+def test_whatever_an_operator_may_name_is_served(target, drafts, gamma):
+    """The first draft is the default, also if it is none; a policy holds for chains, a tree keeps its shape."""
+    drafts = tuple(f"tree:shape=2x1,draft={target}" if each == "TREE" else each for each in drafts)
+    with running(target, drafts, gamma=gamma, baseline=hide_folders(drafts[-1])) as server:
+        told = server.client.get("/v1/options").json()
+        assert told["defaults"]["draft"] == drafts[0]
+        for each in (None, "none", *(draft["name"] for draft in told["drafts"])):
+            asked = {} if each is None else {"speculative": {"draft": each}}
+            used = server.complete(**asked)["choices"][0]["minispec"]
+            assert (used["draft"] or "none") == (each or drafts[0])

@@ -133,6 +133,12 @@ def test_a_port_that_needs_rights_is_said_to(run_here, monkeypatch):
         (["--host", "203.0.113.7"], ["host is '203.0.113.7', which is no address of this machine", "--host 127.0.0.1"]),
         (["--port", "70000"], ["70000"]),
         (["--gamma", "nonsense"], ["nonsense"]),
+        (["--gamma", "nonsense", "--draft", "none"], ["nonsense"]),
+        (["--gamma", "-1", "--draft", "none"], ["gamma is -1", "Try --gamma 3"]),
+        (
+            ["--gamma", "load", "--draft", "tree:shape=2x1,draft=TARGET"],
+            ["shape of its own", "'load'", "Try --gamma 3"],
+        ),
         (["--verify", "nonsense"], ["nonsense"]),
         (["--max-requests", "0"], ["0"]),
         (
@@ -187,6 +193,7 @@ def run_serve(run_here, target):
     def call(flags):
         given = [flag for flag, value in (("--target", target), ("--draft", "ngram")) if flag not in flags]
         defaults = {"--target": target, "--draft": "ngram"}
+        flags = [flag.replace("TARGET", target) for flag in flags]
         return run_here("serve", "--port", "0", *(part for flag in given for part in (flag, defaults[flag])), *flags)
 
     return call

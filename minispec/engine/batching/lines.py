@@ -56,10 +56,11 @@ class Request:
         Parameters
         ----------
         models : mapping
-            How models are loaded; under ``"fingerprints"``, what tells them from others of the same name.
+            How models are loaded; under ``"fingerprints"``, what tells them, and files, from others of the same name.
         """
         known: Mapping[str, str] = models.get("fingerprints", {})
-        ours = {name: print_ for name, print_ in known.items() if name == TARGET or name in (self.draft or "")}
+        draft, gamma = self.draft or "", self.options.get("gamma")
+        ours = {name: print_ for name, print_ in known.items() if name in (TARGET, gamma) or name in draft}
         everything = {
             "format": FORMAT,
             "prompt": self.prompt,

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
+from pathlib import Path
 from typing import NamedTuple, cast
 
 from minispec.engine.control.gamma import find_largest
+from minispec.engine.control.registry import find_trace
 from minispec.engine.drafters import Drafter
 from minispec.engine.drafters.base import Slots, count_slots
 from minispec.engine.drafters.build import load_draft
+from minispec.engine.drafters.files import hash_files, model_files, named_files
 from minispec.engine.drafters.heads.folder import compute_fingerprint
+from minispec.engine.drafters.spec import MODEL, parse_draft
 from minispec.engine.generation.options import Options, require_whole
 from minispec.engine.generation.prepare import Named, check_together, find_setting, read_draft, read_target
 from minispec.engine.generation.run import Stream
@@ -89,6 +93,7 @@ class SharedModels:
         model: LanguageModel = recall_model(named, backend, dtype, kv_dtype) if isinstance(named, str) else named
         self._load_settings = find_setting(model, "backend", backend), draft_dtype or dtype, kv_dtype
         self._shared: dict[str | LanguageModel, PagedModel] = {}  # by the name or the model that a caller gives
+        self._read: dict[str, list[Path]] = {}  # the files besides, by the draft or the length that names them
         self.page_size = min(page_size, model.n_positions)
         self._is_limited = kv_memory is not None
         self.num_pages = num_texts * self.count_pages(model.n_positions)
@@ -141,6 +146,7 @@ class SharedModels:
         found = read_draft(draft)
         if isinstance(found, str):
             check_together(found, settings)
+            self._note_files(found, settings.gamma)
             return load_draft(found, self.load)
         return self.share(cast("LanguageModel", found)) if hasattr(found, "with_pages") else found
 
@@ -150,12 +156,22 @@ class SharedModels:
             self._shared[name] = self._give_pages(recall_model(name, *self._load_settings))
         return self._shared[name]
 
+    def _note_files(self, draft: str, gamma: object) -> None:
+        if draft not in self._read and (spec := parse_draft(draft)).kind != MODEL:
+            self._read[draft] = [path for _, files in named_files(spec, self.target) for path in files]
+        if (trace := find_trace(gamma)) is not None:
+            self._read[str(gamma)] = [trace]
+
     @property
     def fingerprints(self) -> dict[str, str]:
-        """What tells the target, and each draft model that a request has named, from others of that name."""
+        """What tells the target, and each model and file that a request has named, from others of that name.
+
+        By the model's name, or by the draft or length that names files: a head, a text, a trace.
+        """
         named = {name: model for name, model in self._shared.items() if isinstance(name, str)}
         models = {**named, TARGET: self.target}
-        return {name: compute_fingerprint(model) for name, model in models.items() if isinstance(model, GPT2)}
+        prints = {name: _hash_model(model) for name, model in models.items() if isinstance(model, GPT2)}
+        return prints | {name: hash_files(paths) for name, paths in self._read.items() if paths}
 
     def count_pages(self, num_slots: int) -> int:
         """Return the pages of a text."""
@@ -199,3 +215,8 @@ class SharedModels:
                 "Give it more"
             )
         return kv_memory // page
+
+
+def _hash_model(model: GPT2) -> str:
+    """Return a hash of a model's files; of one without files, what a head knows its target by."""
+    return compute_fingerprint(model) if model.folder is None else hash_files(model_files(model.folder))

@@ -150,8 +150,8 @@ class Results:
                 self.failed.append(BadLine(request.line, request.id, str(entry["error"])))
             if found != wanted:
                 raise OutputError(
-                    f"line {number} of {self._path} is not the result of line {request.line}: prompt, options, models "
-                    "or the order of lines have changed. Name another file, or delete it"
+                    f"line {number} of {self._path} is not the result of line {request.line}: prompt, options, models, "
+                    "texts or the order of lines have changed. Name another file, or delete it"
                 )
 
     def add(self, line: int, entry: dict[str, Any]) -> None:

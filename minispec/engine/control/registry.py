@@ -105,6 +105,14 @@ def require_policy(text: str, *more: str) -> None:
             ) from None
 
 
+def find_trace(gamma: object) -> Path | None:
+    """Return the file that a policy replays, if ``gamma`` names one that does."""
+    kind, rest = split_spec(gamma) if isinstance(gamma, str) else ("", None)
+    if kind != "replay":
+        return None
+    return Path(read_options("gamma", gamma, kind, rest, _KINDS[kind], _EXAMPLES[kind])["trace"])
+
+
 def _read_lengths(trace: str) -> list[int]:
     """Read the draft lengths of a trace's ``drafted`` events."""
     if not trace:

@@ -11,28 +11,25 @@ import importlib
 import itertools
 import json
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from pathlib import Path
 from typing import Any
 
 import minispec
 from minispec.engine.backends.formats import AUTO
+from minispec.engine.control.registry import find_trace
 from minispec.engine.drafters import load_draft
-from minispec.engine.drafters.heads import load_head
-from minispec.engine.drafters.heads.load import find_heads
-from minispec.engine.drafters.spec import HEADS, KINDS, MODEL, DraftSpec, parse_draft
-from minispec.engine.drafters.tables import read_text
+from minispec.engine.drafters.files import hash_files, model_files, named_files
+from minispec.engine.drafters.spec import MODEL, parse_draft
 from minispec.engine.files import HeldFile
 from minispec.engine.generation import Generation, Stream, stream
 from minispec.engine.generation.options import Options
 from minispec.engine.generation.prepare import check_together, encode_prompt
 from minispec.engine.loading import load_model
-from minispec.engine.loading.bundled import DEFAULT_DRAFT, DEFAULT_TARGET, TOKENIZER, file_of
-from minispec.engine.loading.folder import find_folder
+from minispec.engine.loading.bundled import DEFAULT_DRAFT, DEFAULT_TARGET
 from minispec.engine.model import GPT2
 from minispec.engine.model.language_model import LanguageModel
-from minispec.errors import ModelFileError, OptionError, OutputError, PromptError, explain, missing, quote
+from minispec.errors import OptionError, OutputError, PromptError, explain, missing, quote
 from minispec.lab.measure.record import Record, Variant, record
 from minispec.lab.prompts import Prompt
 from minispec.lab.timer import interleave
@@ -188,7 +185,7 @@ class Sweep:
         Parameters
         ----------
         fingerprints : mapping of str to str
-            For each model, head and text what tells it from another of the same name.
+            For each model, head, text and trace what tells it from another of the same name.
         """
         told = json.dumps([self.settings(), dict(sorted(fingerprints.items()))], sort_keys=True, ensure_ascii=False)
         return hashlib.sha256(told.encode()).hexdigest()
@@ -303,7 +300,7 @@ def load_named(
 
 
 def fingerprints(sweep: Sweep, load: Load | None = None) -> dict[str, str]:
-    """Return for each model, head and text that a sweep names what tells it from another of the same name.
+    """Return for each model, head, text and trace that a sweep names what tells it from another of the same name.
 
     Raises
     ------
@@ -317,58 +314,22 @@ def fingerprints(sweep: Sweep, load: Load | None = None) -> dict[str, str]:
         if spec.kind == MODEL:
             found[f"draft {spec.name}"] = _hash_model(load(spec.name, "draft"))
             continue
-        for label, files in _named_files(spec, load(name, "target")):
+        for label, files in named_files(spec, load(name, "target")):
             if label not in found:
-                found[label] = _hash_files(files)
+                found[label] = hash_files(files)
+    for trace in filter(None, map(find_trace, sweep.gammas)):
+        found[f"trace {trace}"] = hash_files([trace])
     return found
-
-
-def _named_files(spec: DraftSpec, target: LanguageModel) -> Iterator[tuple[str, list[Path]]]:
-    """Yield what a draft reads besides its target, and in which files it lies; a plug-in's files only it knows."""
-    if spec.kind in ("tree", "cascade", "forced"):
-        inner = spec.options["draft"] or DEFAULT_DRAFT
-        yield from () if inner == "none" else _named_files(parse_draft(inner), target)
-    elif spec.kind == MODEL:
-        yield f"inner {spec.name}", _model_files(find_folder(spec.name))
-    elif spec.kind in HEADS:
-        written = spec.options["head"]
-        load_head(written, spec.kind, target)  # refuses what is no head of this target
-        folder = Path(written).expanduser() if written else find_heads(getattr(target, "folder", None))[spec.kind]
-        yield f"{spec.kind} {written or target.name}", _model_files(folder)
-    elif spec.kind in KINDS:
-        for key in {"corpus", "text"} & spec.options.keys():
-            if spec.options[key] is not None:
-                read_text(spec.options[key], key)  # refuses what is no text
-                yield f"{key} {spec.options[key]}", [Path(spec.options[key]).expanduser()]
-
-
-def _model_files(folder: Path) -> list[Path]:
-    """Return the files that a model or a head is read from, in the order of their names."""
-    found = {path for ending in ("json", "txt", "safetensors") for path in folder.glob(f"*.{ending}")}
-    tokenizer = file_of(folder, TOKENIZER)
-    return sorted(found | ({tokenizer} if tokenizer.is_file() else set()), key=lambda path: path.name)
 
 
 def _hash_model(model: LanguageModel) -> str:
     """Return a hash of a model's files; of one without files, of logits that depend on tokens before them."""
     folder = getattr(model, "folder", None)
     if folder is not None:
-        return _hash_files(_model_files(folder))
+        return hash_files(model_files(folder))
     tokens = [i % model.vocab_size for i in range(min(8, model.n_positions))]
     logits = model.forward(tokens, model.new_cache(capacity=len(tokens)), len(tokens))
     return hashlib.sha256(logits.tobytes()).hexdigest()
-
-
-def _hash_files(paths: Iterable[Path]) -> str:
-    """Return a hash of names and contents."""
-    whole = hashlib.sha256()
-    for path in paths:
-        try:
-            with path.open("rb") as file:
-                whole.update(f"{path.name} {hashlib.file_digest(file, 'sha256').hexdigest()}\n".encode())
-        except OSError as error:
-            raise ModelFileError(f"{path} cannot be read ({error.strerror}). Name another, or mend it") from None
-    return whole.hexdigest()
 
 
 def check_units(sweep: Sweep, load: Load | None = None) -> None:

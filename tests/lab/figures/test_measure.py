@@ -376,6 +376,18 @@ def test_a_file_that_a_draft_names_makes_another_sweep(draft: str, file: str, tm
     assert before != made.key(fingerprints(made))
 
 
+def test_a_trace_that_a_length_names_makes_another_sweep(tmp_path: Path) -> None:
+    """Negative control: with nothing changed the key is the same."""
+    trace = tmp_path / "t.jsonl"
+    event = {"event": "drafted", "step": 1, "tokens": [1, 2]}
+    trace.write_text(json.dumps(event), encoding="utf-8")
+    made = Sweep(PROMPTS, ("target-17m",), ("ngram",), gammas=(f"replay:trace={trace}",), repeats=0)
+    before = made.key(fingerprints(made))
+    assert before == made.key(fingerprints(made))
+    trace.write_text(json.dumps(event | {"tokens": [1]}), encoding="utf-8")
+    assert before != made.key(fingerprints(made))
+
+
 def test_jobs_change_nothing_but_the_order(sweep: Sweep, records: list[Record]) -> None:
     with joblib.parallel_config("threading"):
         found = [record for unit in run_units(sweep, list(sweep.units()), jobs=2) for record in unit]
