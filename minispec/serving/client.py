@@ -45,6 +45,24 @@ class Reading:
             self.facts = data.get("minispec", {})
 
 
+def split(pieces: Iterable[str]) -> Iterator[str]:
+    r"""Yield lines without their ends, as they are whole.
+
+    A client's own lines may end also at U+2028 and others, which a text may contain.
+
+    Examples
+    --------
+    >>> list(split(["data: a\u2028", "b\n", "\n"]))
+    ['data: a\u2028b', '']
+    """
+    rest = ""
+    for piece in pieces:
+        *lines, rest = (rest + piece).split("\n")
+        yield from lines
+    if rest:
+        yield rest
+
+
 def parse(lines: Iterable[str]) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield the name and the data of every server-sent event until ``[DONE]``; OpenAI's chunks have the name "".
 
@@ -102,7 +120,7 @@ def read(url: str, prompt: str, *, client: httpx.Client | None = None, **fields:
             if answer.status_code != httpx.codes.OK:
                 answer.read()
                 raise ServerError(_take_word(answer, "error", "message"))
-            for name, data in parse(answer.iter_lines()):
+            for name, data in parse(split(answer.iter_text())):
                 if name in ("provisional", "settled"):
                     readings[data["index"]].take(name, data)
                 elif not name:

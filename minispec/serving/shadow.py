@@ -75,14 +75,16 @@ class Shadow:
         plain = replace(choice, draft=None, options={**choice.options, "gamma": 0, "verify": "rejection"})
         ticket = Ticket([plain], receive)
         self._running[ticket] = ended
-        task = loop.create_task(self._repeat(ticket, choice, generation))
+        task = loop.create_task(self._repeat(ticket, ended, choice, generation))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    async def _repeat(self, ticket: Ticket, choice: Choice, generation: Generation) -> None:
-        ended = self._running[ticket]
+    async def _repeat(
+        self, ticket: Ticket, ended: asyncio.Future[Generation | None], choice: Choice, generation: Generation
+    ) -> None:
         try:
-            await self._worker.add(ticket)
+            if not ended.done():  # somebody may have come before this began
+                await self._worker.add(ticket)
             again = await ended
         except Gone:
             return

@@ -34,6 +34,11 @@ def test_a_poor_draft_is_shown_and_taken_back(server):
     assert any(not whole.startswith(text + provisional) for text, provisional in views)
 
 
+def test_a_text_may_contain_what_some_take_for_the_end_of_a_line(server):
+    prompt = "the\x85 \u2028 \u2029 \x0c end"
+    assert list(read(server.url, prompt, echo=True, max_tokens=3))[-1][0].text.startswith(prompt)
+
+
 def test_a_client_stays_open_and_can_be_used_again(server):
     with httpx.Client(timeout=60.0) as client:
         texts = [list(read(server.url, "the end", client=client, seed=3))[-1][0].text for _ in range(2)]

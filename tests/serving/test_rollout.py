@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 import io
 import json
 import threading
 import time
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from minispec.errors import InputError, OptionError, OutputError
+from minispec.serving.choices import Choice
 from minispec.serving.rollout import FIRST_LOOK, Observation, Rollout, compare, judge, read_log
+from minispec.serving.shadow import Shadow
 from tests.serving.running import running
 
 
@@ -253,3 +257,25 @@ def test_a_shadow_makes_room_for_whoever_comes(target, draft, monkeypatch):
         server.complete(temperature=0.0, max_tokens=100)
         wait_for_shadow(server, "equal", 1)
         server.wait_until_idle()
+
+
+def test_a_shadow_that_has_not_begun_makes_room_too():
+    """A request may come before the loop has begun what it was asked to."""
+    added, cancelled, told = [], [], []
+
+    async def add(ticket):
+        added.append(ticket)
+
+    async def see():
+        shadow = Shadow(1.0, SimpleNamespace(add=add, cancel=cancelled.append), told.append)
+        choice = Choice(0, "the", "ngram", "ngram", {"verify": "gumbel", "seed": 0})
+        for room in (0, 1):
+            shadow.consider(choice, SimpleNamespace(guarantee="bit-exact"), has_room=True)
+            shadow.make_room(room)
+            await asyncio.sleep(0)
+        assert (told, len(added), len(cancelled), shadow.num_running) == (["skipped"], 1, 1, 1)
+        shadow.make_room(1)
+        await asyncio.sleep(0.01)
+        assert (told, shadow.num_running) == (["skipped"] * 2, 0)
+
+    asyncio.run(see())
