@@ -184,6 +184,8 @@ def _check(request: CompletionRequest, settings: Settings) -> None:
     for name in ("events", "provisional", "smooth", "stream_options"):
         if getattr(request, name) and not request.stream:
             refuse(f"{name} is about a stream, and this request wants none. Add stream, or leave it out", name)
+    if request.smooth and request.provisional:
+        refuse("smooth spreads what provisional shows at once, drafts included. Leave one of them out", "smooth")
 
 
 def _check_length(prompt: str | list[int], settings: Settings) -> None:

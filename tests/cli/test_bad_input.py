@@ -83,6 +83,15 @@ def test_who_times_models_refuses_other_drafts_without_asking_the_hub(run_here: 
         (["--json", "--show-drafts"], ("--show-drafts is for a text",)),
         (["--json-schema", "schema.json"], ("begins with {", "$(cat FILE)")),
         (["--draft", "tree", "--verify", "tree", "--gamma", "auto"], ("gamma 'auto' cannot change. Try --gamma 3",)),
+        (["--gamma", "heuristic:largest=-3"], ("largest is -3; it must be from 1 to 1024",)),
+        (["--gamma", f"auto:largest={10**17}"], (f"largest is {10**17}; it must be from 1 to 1024",)),
+        (["--draft", f"ngram:n={10**17}"], (f"n is {10**17}; the window must have from 1 to 64 tokens",)),
+        (["--draft", f"cascade:n={10**17}"], (f"n is {10**17}; the window must have",)),
+        (["--draft", f"DRAFT:words={10**17}"], (f"words is {10**17}; ",)),
+        (["--draft", f"tree:shape=sequoia,nodes={10**17}"], ("nodes",)),
+        (["--draft", f"tree:shape=dynamic,nodes={10**17}"], ("nodes",)),
+        (["--draft", f"tree:shape=dynamic,depth={10**17}"], ("depth",)),
+        (["--draft", "tree:shape=9999x9999x9999"], ("9999x9999x9999",)),
         (["--min-p", "2"], ("min-p is 2.0",)),
         (["--max-tokens", "-1"], ("max-tokens is -1",)),
         (["--seed", "-1"], ("seed is -1", "2**64")),
@@ -98,6 +107,7 @@ def test_who_times_models_refuses_other_drafts_without_asking_the_hub(run_here: 
 def test_nonsense_flags(
     run_here: Run, target: str, draft: str, tmp_path: Path, flags: list[str], says: tuple[str, ...]
 ) -> None:
+    flags = [flag.replace("DRAFT", draft) for flag in flags]
     refused(run_here, tmp_path, "the", "--target", target, "--draft", draft, *flags, says=says)
 
 

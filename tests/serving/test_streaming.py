@@ -162,6 +162,12 @@ def test_these_need_a_stream(server, name):
     assert answer.json()["error"]["param"] == name
 
 
+def test_what_is_shown_at_once_is_not_spread(server):
+    answer = server.client.post("/v1/completions", json=server.body(stream=True, smooth=True, provisional=True))
+    assert answer.status_code == 400
+    assert answer.json()["error"]["message"].startswith("smooth spreads what provisional shows at once")
+
+
 def test_what_was_held_up_is_sent_before_the_next_step(server):
     """Between two chunks of a step lies a share of the steps before it; nothing waits longer than a step."""
     from minispec.serving.answers import Envelope

@@ -23,7 +23,7 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import NDArray
 
-from minispec.engine.control.gamma import UNLIMITED
+from minispec.engine.control.gamma import UNLIMITED, require_largest
 from minispec.engine.records import Step
 
 _BINS = 8  # of the draft's largest probability
@@ -54,7 +54,7 @@ class AutoGamma:
     timed = True
 
     def __init__(self, largest: int = 16, memory: float = 32.0) -> None:
-        self._largest = largest
+        self._largest = require_largest(largest)
         self._keep = math.exp(-1.0 / memory)
         self._by_confidence = Acceptance(_BINS)
         self._by_place = Acceptance(largest)

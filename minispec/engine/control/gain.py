@@ -46,15 +46,16 @@ class Gain:
     def speedup(self, plain_s: Callable[[int], float]) -> float | None:
         """Return how many times as fast as plain decoding the steps were, estimated.
 
-        None before any, and where it cannot be: each step had a forward, which takes T at least, up to noise.
+        None before any, and where it cannot be: each step had a forward, which takes T at least, up to noise. Another
+        thread may take in a step meanwhile.
 
         Parameters
         ----------
         plain_s : callable
             T: seconds of a target forward by its rows.
         """
-        least_s = sum(count * plain_s(size) for size, count in self._steps.items())
+        least_s = sum(count * plain_s(size) for size, count in list(self._steps.items()))
         if self._seconds <= 0.0 or least_s > (1.0 + _NOISE) * (self._seconds - self._plain_s):
             return None
-        drafted_s = sum(count / size * plain_s(size) for size, count in self._tokens.items())
+        drafted_s = sum(count / size * plain_s(size) for size, count in list(self._tokens.items()))
         return (self._plain_s + drafted_s) / self._seconds

@@ -32,6 +32,7 @@ from minispec.errors import OptionError, quote
 DEFAULT_GAMMA = 3
 """For drafts that are accepted with α = 0.6 to 0.7 and cost a tenth of a plain step, two to four tokens gain most; see
 `docs/draft-length.md`. A longer draft loses more where it is rejected than it gains where it is not."""
+_MOST = 1024
 UNLIMITED = 1 << 30
 """More tokens than any γ: the answer of a policy that leaves the length to γ."""
 
@@ -72,6 +73,20 @@ class GammaPolicy(Protocol):
 def find_largest(policy: GammaPolicy) -> int:
     """Return the most tokens that a policy ever drafts: its attribute ``largest``, where it has one."""
     return int(getattr(policy, "largest", UNLIMITED))
+
+
+def require_largest(largest: int) -> int:
+    """Return the most that a policy may draft, if it is one.
+
+    Raises
+    ------
+    OptionError
+    """
+    if not 1 <= largest <= _MOST:
+        raise OptionError(
+            f"gamma: largest is {quote(largest)}; it must be from 1 to {_MOST}. Try --gamma auto:largest=16"
+        )
+    return largest
 
 
 class FixedGamma:
@@ -124,7 +139,7 @@ class HeuristicGamma(FixedGamma):
 
     def __init__(self, gamma: int = 5, largest: int = 32) -> None:
         super().__init__(gamma)
-        self._largest = largest
+        self._largest = require_largest(largest)
 
     @property
     def largest(self) -> int:

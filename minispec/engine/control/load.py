@@ -127,7 +127,7 @@ class RowTimes:
     def _find_rising(self) -> tuple[list[int], list[float]]:
         """Return rows and seconds, in which fewer rows never take longer: where they did, something else ran."""
         if self._rising is None:
-            known = sorted(rows for rows in self._seconds if not self._is_doubtful(rows))
+            known = sorted(rows for rows in list(self._seconds) if not self._is_doubtful(rows))
             falling = itertools.accumulate((self._seconds[rows] for rows in reversed(known)), min)
             self._rising = known, list(falling)[::-1]
         return self._rising

@@ -74,8 +74,6 @@ def get_policy(gamma: int | str | GammaPolicy) -> GammaPolicy:
         case "auto":
             from minispec.engine.control.auto import AutoGamma
 
-            if options["largest"] < 1:
-                raise OptionError(f"gamma is {quote(text)}; largest must be at least 1. Try --gamma auto")
             return AutoGamma(**options)
     return ReplayedGamma(_read_lengths(options["trace"]))
 

@@ -20,6 +20,8 @@ from minispec.engine.noise import Coins
 from minispec.engine.records import Draft
 from minispec.errors import OptionError
 
+_MOST = 64
+
 
 class NgramDrafter:
     """Copies what followed the most recent earlier occurrence of the longest matching n-gram.
@@ -35,12 +37,12 @@ class NgramDrafter:
     Raises
     ------
     OptionError
-        If not 1 <= min_n <= n.
+        If not 1 <= min_n <= n <= 64: a text's index has n lists for each of its tokens.
     """
 
     def __init__(self, vocab_size: int, n: int = 3, min_n: int = 1) -> None:
-        if n < 1:
-            raise OptionError(f"ngram: n is {n}; the window must have at least 1 token. Try ngram:n=3")
+        if not 1 <= n <= _MOST:
+            raise OptionError(f"ngram: n is {n}; the window must have from 1 to {_MOST} tokens. Try ngram:n=3")
         if not 1 <= min_n <= n:
             raise OptionError(f"ngram: min_n is {min_n}; it must be from 1 to n = {n}. Try ngram:n={n},min_n=1")
         self._vocab_size = vocab_size

@@ -1,4 +1,4 @@
-"""An engine that checks itself: every pass again without a cache, and the invariants after every step.
+"""An engine that checks itself: every pass of the target again without a cache, and the invariants after every step.
 
 Slow on purpose: an audited forward costs a whole prefill. Any difference stops the run and says where.
 """

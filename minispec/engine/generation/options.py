@@ -41,7 +41,7 @@ class Options(SamplingParams):
     seed : int
         The same seed and options give the same text.
     logprobs, audit : bool
-        Record details per token; check every pass and every step.
+        Record details per token; check every pass of the target and every step.
 
     Raises
     ------
@@ -68,7 +68,7 @@ class Options(SamplingParams):
     seed: int = option(0, "The same seed and options give the same text.")
     logprobs: bool = option(False, "Record log probabilities, p, q and acceptance per token.")
     audit: bool = option(
-        False, "Check every forward pass against one without a cache, and every step's invariants. Slow."
+        False, "Check every pass of the target against one without a cache, and every step's invariants. Slow."
     )
 
     def __post_init__(self) -> None:
@@ -77,8 +77,8 @@ class Options(SamplingParams):
             object.__setattr__(self, "gamma", int(self.gamma))
         get_policy(self.gamma)
         get_verifier(self.verify)
-        for name in ("max_tokens", "seed"):
-            require_whole(name.replace("_", "-"), getattr(self, name))
+        for name, least in (("max_tokens", None), ("seed", 0)):
+            require_whole(name.replace("_", "-"), getattr(self, name), least)
             object.__setattr__(self, name, int(getattr(self, name)))
         for name in ("regex", "json_schema"):
             if not isinstance(getattr(self, name), str | None):

@@ -62,7 +62,7 @@ def trim_words(model: GPT2, num_words: int) -> TrimmedGPT2:
     OptionError
         If it has no more words than that.
     """
-    words = np.array(sorted({*range(num_words), *model.eos_token_id}), np.int64)
+    words = np.array(sorted({*range(min(num_words, model.vocab_size)), *model.eos_token_id}), np.int64)
     if len(words) >= model.vocab_size:
         raise OptionError(
             f"words is {num_words}; {model.name} has {model.vocab_size}, and a trimmed head has fewer. "

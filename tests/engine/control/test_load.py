@@ -11,6 +11,7 @@ import pytest
 from minispec import generate
 from minispec.engine.batching import Engine
 from minispec.engine.batching import batch as batch_module
+from minispec.engine.control.gain import Gain
 from minispec.engine.control.load import Load, LoadGamma, RowTimes
 from minispec.engine.model.pages import OutOfPagesError
 from minispec.engine.model.toy import TableModel
@@ -309,3 +310,15 @@ def test_what_drafts_have_not_read_is_that_of_all_requests():
             engine.add([0] * length, draft=TableModel(8, 64, seed=2), gamma=2, max_tokens=4)
         engine.run()
     assert max(unread) == 3 + 5
+
+
+def test_a_scrape_may_read_while_the_engine_takes_in_a_step():
+    """A server's metrics are read by another thread than that which steps."""
+    gain = Gain()
+    gain.note(1, 3, 2.0, has_drafted=True)
+
+    def plain_s(rows):
+        gain.note(rows + 1, 4, 2.0, has_drafted=True)
+        return 1.0
+
+    assert gain.speedup(plain_s) > 0.0

@@ -303,6 +303,11 @@ def test_who_asks_again_learns_and_changes_nothing(make: Callable[[], GammaPolic
     [
         lambda: FixedGamma(-1),
         lambda: ConfidenceGamma(1.5),
+        *(
+            lambda kind=kind, most=most: kind(largest=most)
+            for kind in (HeuristicGamma, AutoGamma)
+            for most in (0, 1025)
+        ),
         lambda: recall_fallback("forever", FixedGamma(1), ("", ""), None),
     ],
 )
