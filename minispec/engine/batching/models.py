@@ -93,7 +93,8 @@ class SharedModels:
         model: LanguageModel = recall_model(named, backend, dtype, kv_dtype) if isinstance(named, str) else named
         self._load_settings = find_setting(model, "backend", backend), draft_dtype or dtype, kv_dtype
         self._shared: dict[str | LanguageModel, PagedModel] = {}  # by the name or the model that a caller gives
-        self._read: dict[str, list[Path]] = {}  # the files besides, by the draft or the length that names them
+        self._drafts: set[str] = set()  # that requests have named
+        self._lengths: set[str] = set()  # likewise, by gamma
         self.page_size = min(page_size, model.n_positions)
         self._is_limited = kv_memory is not None
         self.num_pages = num_texts * self.count_pages(model.n_positions)
@@ -146,7 +147,8 @@ class SharedModels:
         found = read_draft(draft)
         if isinstance(found, str):
             check_together(found, settings)
-            self._note_files(found, settings.gamma)
+            self._drafts.add(found)
+            self._lengths |= {settings.gamma} if isinstance(settings.gamma, str) else set()
             return load_draft(found, self.load)
         return self.share(cast("LanguageModel", found)) if hasattr(found, "with_pages") else found
 
@@ -155,12 +157,6 @@ class SharedModels:
         if name not in self._shared:
             self._shared[name] = self._give_pages(recall_model(name, *self._load_settings))
         return self._shared[name]
-
-    def _note_files(self, draft: str, gamma: object) -> None:
-        if draft not in self._read and (spec := parse_draft(draft)).kind != MODEL:
-            self._read[draft] = [path for _, files in named_files(spec, self.target) for path in files]
-        if (trace := find_trace(gamma)) is not None:
-            self._read[str(gamma)] = [trace]
 
     @property
     def fingerprints(self) -> dict[str, str]:
@@ -171,7 +167,15 @@ class SharedModels:
         named = {name: model for name, model in self._shared.items() if isinstance(name, str)}
         models = {**named, TARGET: self.target}
         prints = {name: _hash_model(model) for name, model in models.items() if isinstance(model, GPT2)}
-        return prints | {name: hash_files(paths) for name, paths in self._read.items() if paths}
+        return prints | {name: hash_files(paths) for name, paths in self._list_files().items() if paths}
+
+    def _list_files(self) -> dict[str, list[Path]]:
+        """Return the files that are read besides models, by the draft or the length that names them."""
+        found = {gamma: [path] for gamma in self._lengths if (path := find_trace(gamma)) is not None}
+        for draft in self._drafts:
+            if (spec := parse_draft(draft)).kind != MODEL:
+                found[draft] = [path for _, files in named_files(spec, self.target) for path in files]
+        return found
 
     def count_pages(self, num_slots: int) -> int:
         """Return the pages of a text."""
