@@ -103,9 +103,9 @@ def require_policy(text: str, *more: str) -> None:
             ) from None
 
 
-def find_trace(gamma: object) -> Path | None:
+def find_trace(gamma: str) -> Path | None:
     """Return the file that a policy replays, if ``gamma`` names one that does."""
-    kind, rest = split_spec(gamma) if isinstance(gamma, str) else ("", None)
+    kind, rest = split_spec(gamma)
     if kind != "replay":
         return None
     return Path(read_options("gamma", gamma, kind, rest, _KINDS[kind], _EXAMPLES[kind])["trace"])

@@ -317,7 +317,7 @@ def fingerprints(sweep: Sweep, load: Load | None = None) -> dict[str, str]:
         for label, files in named_files(spec, load(name, "target")):
             if label not in found:
                 found[label] = hash_files(files)
-    for trace in filter(None, map(find_trace, sweep.gammas)):
+    for trace in filter(None, (find_trace(str(gamma)) for gamma in sweep.gammas)):
         found[f"trace {trace}"] = hash_files([trace])
     return found
 
