@@ -584,8 +584,12 @@ _HISTOGRAM = "spec_correct_drafts_histogram", "spec_accept_histogram"
 
 
 def _from_sglang(answers: Sequence[Json], where: str, gamma: int | None) -> Acceptance:
-    """Sum up answers; their names changed over the releases, and all of them are known."""
-    per_place, requests, totals = [0] * (_LONGEST + 1), [], [0, 0, 0]
+    """Sum up answers; their names changed over the releases, and all of them are known.
+
+    A step that drafted d tokens and accepted a of them judged min(a + 1, d). The answers do not say the d of each step,
+    so the longest draft of all answers stands for it. That is exact if all drafts have one length, else an upper bound.
+    """
+    per_place, counted, totals = [0] * (_LONGEST + 1), [], [0, 0, 0]
     for number, each in enumerate(answers, 1):
         here = f"{where}, answer {number}"
         steps = _count(each, "spec_verify_ct", here)
@@ -603,16 +607,18 @@ def _from_sglang(answers: Sequence[Json], where: str, gamma: int | None) -> Acce
             )
         stood = [sum(row[place + 1 :]) for place in range(len(row) - 1)]
         per_place = [total + more for total, more in itertools.zip_longest(per_place, stood, fillvalue=0)]
-        requests.append((correct, steps + sum(stood[:-1])))
+        counted.append((steps, correct, row))
     steps, drafted, accepted = totals
-    longest = math.ceil(drafted / steps) if steps else 1
-    places = per_place[:longest] if len(requests) == len(answers) else []
+    # The mean is below the longest if lengths differ. A histogram ends at the most accepted tokens, or has zeros there.
+    longest = max(math.ceil(drafted / steps) if steps else 1, sum(map(bool, per_place)))
+    places = per_place[:longest] if len(counted) == len(answers) else []
+    requests = tuple((correct, steps + correct - sum(row[longest:])) for steps, correct, row in counted)
     meaning = (
         "SGLang's spec_accept_length is completion tokens / verifications, so with the bonus token and the prompt's "
         "own first token; its spec_accept_rate is accepted / drafted"
     )
     found_all = _of_counters("SGLang", where, meaning, (steps, drafted, accepted), places, gamma)
-    return replace(found_all, requests=tuple(requests) if places else ())
+    return replace(found_all, requests=requests if places else ())
 
 
 def _from_server_info(pages: Sequence[Json], where: str, gamma: int | None) -> Acceptance:

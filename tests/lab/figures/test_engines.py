@@ -106,6 +106,34 @@ def test_drafts_of_one_length_are_counted_alike_in_every_form(steps: Steps) -> N
 
 
 @settings(max_examples=50)
+@given(st.integers(1, 4).flatmap(
+    lambda g: st.lists(st.lists(st.integers(0, g).map(lambda a: (g, a)), min_size=1, max_size=9), min_size=8)
+), st.integers(0, 2))  # fmt: skip
+def test_short_histograms_of_sglang_count_the_judgements_at_their_last_place(answers: list[Steps], more: int) -> None:
+    """SGLang ends a histogram at the most accepted tokens of its request; zeros after that change nothing."""
+    texts = [as_meta_info(steps) for steps in answers]
+    for text in texts:
+        text["meta_info"]["spec_accept_histogram"] += [0] * more  # type: ignore[index]
+    found = parse_acceptance(json.dumps(texts), "answers")
+    assert list(found.places) == count([step for steps in answers for step in steps])
+    for (accepted, judged), steps in zip(found.requests, answers, strict=True):
+        assert (accepted, judged) == tuple(map(sum, zip(*count(steps), strict=True)))
+
+
+@settings(max_examples=50)
+@given(st.lists(st.lists(drafts, min_size=1, max_size=9), min_size=8, max_size=12))
+def test_sglangs_drafts_of_unlike_lengths_give_a_lower_bound(answers: list[Steps]) -> None:
+    """Also if a histogram reaches beyond the mean length. Requests and places count the same judgements."""
+    found = parse_acceptance(json.dumps([as_meta_info(steps) for steps in answers]), "answers")
+    every = [step for steps in answers for step in steps]
+    accepted, judged = (sum(column) for column in zip(*count(every), strict=True))
+    assert found.alpha.value is not None
+    assert found.alpha.value <= accepted / judged + 1e-9
+    sums = [tuple(map(sum, zip(*counts, strict=True))) for counts in (found.requests, found.places)]
+    assert sums[0] == sums[1]
+
+
+@settings(max_examples=50)
 @given(fixed, fixed)
 def test_the_growth_of_a_page_is_the_page_of_what_came_between(before: Steps, between: Steps) -> None:
     gamma = max(before[0][0], between[0][0])
