@@ -6,6 +6,7 @@ the tokens per verifying pass with the one that the target adds, so it is at lea
 
 from __future__ import annotations
 
+import http.client
 import itertools
 import json
 import math
@@ -178,16 +179,21 @@ def _fetch(source: str) -> str:
             address += "/metrics"
         try:
             with urllib.request.urlopen(address, timeout=_TIMEOUT_S) as answer:  # an address of the reader's own
-                content = answer.read(_MAX_BYTES)
-        except (urllib.error.URLError, OSError, ValueError) as error:
+                content = answer.read(_MAX_BYTES + 1)
+                missing = getattr(answer, "length", None)  # read(n) of a cut answer returns less, without an error
+                if missing and len(content) <= _MAX_BYTES:
+                    raise http.client.IncompleteRead(content, missing)
+        except (urllib.error.URLError, http.client.HTTPException, OSError, ValueError) as error:
             _refuse(f"{quote(address)} does not answer ({explain(error)}). Save its page and name the file")
     else:
         try:
             with Path(source).open("rb") as file:
-                content = file.read(_MAX_BYTES)
+                content = file.read(_MAX_BYTES + 1)
         except (OSError, ValueError) as error:
             told = getattr(error, "strerror", None) or explain(error)
             _refuse(f"{quote(source)} cannot be read ({told}). Name a saved page, or an address like http://HOST:8000")
+    if len(content) > _MAX_BYTES:
+        _refuse(f"{quote(source)} is larger than {_MAX_BYTES // 2**20} MiB. Save a part of it and name that file")
     try:
         return bytes(content).decode("utf-8-sig")
     except UnicodeDecodeError as error:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
+import socket
+import threading
 from pathlib import Path
 
 import pytest
@@ -14,7 +17,7 @@ from hypothesis import strategies as st
 from minispec.cli.main import cli
 from minispec.errors import MinispecError
 from minispec.lab.explain.advice import advise, best_by_cost, oddities
-from minispec.lab.explain.engines import Acceptance, SourceError, parse_acceptance
+from minispec.lab.explain.engines import Acceptance, SourceError, parse_acceptance, read_acceptance
 from minispec.theory import best_gamma_by_position, speedup
 
 FOLDER = Path(__file__).parent / "engines"
@@ -303,6 +306,7 @@ def test_the_command_shows_all_of_it_and_says_how_to_get_costs() -> None:
         (["--from", str(FOLDER / "vllm.prom"), "--alpha", "0.5"], "--from and --alpha"),
         (["--from", str(FOLDER / "vllm.json"), "--since", str(FOLDER / "vllm.prom")], "Leave --since out"),
         (["--from", "http://127.0.0.1:9"], "does not answer"),
+        (["--from", "http://127.0.0.1:port"], "does not answer (nonnumeric port: 'port')"),
         (["--alpha", "0.5", "--cost-ratio", "0.1", "--machine", "h100"], "belongs to --from"),
         (["--from", str(FOLDER / "vllm.prom"), "--machine", "h1000"], "machine is 'h1000'"),
     ],
@@ -311,6 +315,46 @@ def test_bad_asks_are_refused(arguments: list[str], words: str) -> None:
     done = CliRunner().invoke(cli, ["plan", *arguments])
     assert done.exit_code != 0
     assert words in str(done.exception)
+
+
+@pytest.mark.parametrize(
+    ("answer", "words"),
+    [
+        (b"nonsense\r\n\r\n", "does not answer (nonsense)"),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n{}", "does not answer (IncompleteRead(2 bytes read, 97"),
+        (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n99\r\n{}", "does not answer (IncompleteRead("),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 9999999\r\n\r\n" + b"x" * (2**20 + 1), "is larger than 1 MiB"),
+        (b"HTTP/1.1 200 OK\r\n\r\n" + b"x" * (2**20 + 1), "is larger than 1 MiB. Save a part of it"),
+    ],
+)
+def test_a_broken_answer_of_a_server_is_refused_in_one_line(
+    answer: bytes, words: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("minispec.lab.explain.engines._MAX_BYTES", 2**20)
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def serve() -> None:
+            with contextlib.suppress(OSError), server.accept()[0] as one:
+                one.recv(2**16)
+                one.sendall(answer)
+
+        thread = threading.Thread(target=serve)
+        thread.start()
+        with pytest.raises(SourceError) as refused:
+            read_acceptance(f"http://127.0.0.1:{server.getsockname()[1]}")
+        thread.join()
+    assert words in str(refused.value)
+    assert "\n" not in str(refused.value)
+
+
+def test_a_log_is_read_whole_or_refused_as_too_large(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path, text = tmp_path / "log.jsonl", PAGES["sglang.json"]
+    monkeypatch.setattr("minispec.lab.explain.engines._MAX_BYTES", 2**20)
+    path.write_text(text.ljust(2**20), encoding="utf-8")
+    assert read_acceptance(str(path)).places == parse_acceptance(text, "an answer").places
+    path.write_text(text.ljust(2**20 + 1), encoding="utf-8")
+    with pytest.raises(SourceError, match=r"log.jsonl' is larger than 1 MiB. Save a part of it and name that file"):
+        read_acceptance(str(path))
 
 
 def test_few_requests_count_by_tokens_and_many_by_request() -> None:
