@@ -371,7 +371,7 @@ def _from_gauges(series: Series, where: str) -> Acceptance:
         longest = known["num_steps"]
         odd.append(_TREES)
     if longest < 1.0:  # releases that do not tell it
-        longest = (length - 1.0) / rate if rate else 0.0
+        longest = min((length - 1.0) / rate, float(_MOST)) if rate else 0.0
     return _of_mean(where, length, round(longest) or None, tuple(odd))
 
 
@@ -543,7 +543,7 @@ def _histograms(each: Json, here: str, steps: int, drafted: int, accepted: int) 
 def _tally_steps(each: Json, here: str) -> dict[int, list[int]]:
     """Return the histograms of an answer that lists its steps one by one."""
     rows: dict[int, list[int]] = {}
-    drafted, accepted = ([_count({name: n}, name, here) for n in each.get(name) or ()] for name in _PER_STEP)
+    drafted, accepted = (_list_of_counts(each.get(name) or [], name, here, range(_MOST)) for name in _PER_STEP)
     if len(drafted) != len(accepted) or any(a > d or d > _LONGEST for d, a in zip(drafted, accepted, strict=True)):
         _refuse(f"{here} has {' and '.join(_PER_STEP)} that do not fit together. Save the answer again, whole")
     for length, stood in zip(drafted, accepted, strict=True):
@@ -630,19 +630,19 @@ def _from_sglang(answers: Sequence[Json], where: str, gamma: int | None) -> Acce
 def _from_server_info(pages: Sequence[Json], where: str, gamma: int | None) -> Acceptance:
     states = [state for page in pages for state in page["internal_states"] if isinstance(state, dict)]
     lengths = [state["avg_spec_accept_length"] for state in states if state.get("avg_spec_accept_length") is not None]
-    if not lengths or not all(isinstance(each, int | float) and math.isfinite(each) for each in lengths):
+    if not lengths or not all(isinstance(each, int | float) and abs(each) <= _MOST for each in lengths):
         _refuse(f"{where} has no avg_spec_accept_length in its internal_states: no drafts yet, or none asked for")
     page = pages[0]
     wide = page.get("speculative_eagle_topk")
     odd = ["it is a mean since the server began, with no counts: no intervals"]
     is_tree = isinstance(wide, int) and wide > 1
-    longest = page.get("speculative_num_steps" if is_tree else "speculative_num_draft_tokens")
+    name = "speculative_num_steps" if is_tree else "speculative_num_draft_tokens"
+    longest = None if page.get(name) is None else _count(page, name, where)
     if is_tree:
         odd.append(_TREES)
-    elif isinstance(longest, int):
+    elif longest is not None:
         longest -= 1  # SGLang counts the token that the target adds
-    return _of_mean(where, _mean([float(each) for each in lengths]), longest if isinstance(longest, int) else None,
-                    tuple(odd))  # fmt: skip
+    return _of_mean(where, _mean([float(each) for each in lengths]), longest, tuple(odd))
 
 
 _READERS: dict[str, Callable[[Sequence[Json], str, int | None], Acceptance]] = {
@@ -668,11 +668,13 @@ def _count(each: Json, name: str, here: str) -> int:
 
 def _whole(value: float, name: str, here: str) -> int:
     if not 0 <= value <= _MOST or value != int(value):
-        _refuse(f"{here} has {name} at {value:g}; it must be a whole number from 0 to {_MOST:g}. Save it again, whole")
+        _refuse(
+            f"{here} has {name} at {quote(value)}; it must be a whole number from 0 to {_MOST:g}. Save it again, whole"
+        )
     return int(value)
 
 
-def _list_of_counts(value: Any, name: str, here: str) -> list[int]:
-    if not isinstance(value, list) or not 1 <= len(value) <= _LONGEST + 1:
+def _list_of_counts(value: Any, name: str, here: str, lengths: range = range(1, _LONGEST + 2)) -> list[int]:
+    if not isinstance(value, list) or len(value) not in lengths:
         _refuse(f"{here} has {name} {quote(value)}; it must be a list of counts. Save the answer again, whole")
     return [_count({name: each}, name, here) for each in value]

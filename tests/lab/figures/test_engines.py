@@ -150,7 +150,25 @@ def test_the_growth_of_a_page_is_the_page_of_what_came_between(before: Steps, be
 @settings(max_examples=200)
 @given(
     st.sampled_from(sorted(PAGES)),
-    st.sampled_from(["-1", "NaN", "+Inf", "1e400", "2.5", "0", "99999999", "", "x", '"7"', "null", "[]", "{"]),
+    st.sampled_from(
+        [
+            "-1",
+            "NaN",
+            "+Inf",
+            "1e400",
+            "1e-320",
+            "1" + "0" * 400,
+            "2.5",
+            "0",
+            "99999999",
+            "",
+            "x",
+            '"7"',
+            "null",
+            "[]",
+            "{",
+        ]
+    ),
     st.integers(0, 400),
     st.booleans(),
 )
@@ -173,6 +191,7 @@ def test_a_damaged_page_is_read_or_refused_in_one_line(name: str, value: str, wh
 
 
 PAGE = PAGES["vllm.prom"]
+BEYOND = "1" + "0" * 400  # JSON has it as a whole number, and no float holds it
 REFUSED = {
     "go_gc_duration_seconds 3\n": "no figures of speculative decoding",
     "{}": "it must be a metrics page",
@@ -197,6 +216,9 @@ REFUSED = {
     PAGES["sglang_info.json"].replace("2.56", "0.4"): "at least 1",
     PAGES["sglang_info.json"].replace("2.56", "9"): "more|up to 3 drafts",
     '{"meta_info": {"spec_verify_ct": 3}}': "spec_num_correct_drafts None",
+    PAGES["sglang.json"].replace("77", BEYOND): "a whole number from 0 to 1e",
+    PAGES["sglang_info.json"].replace("2.56", BEYOND): "no avg_spec_accept_length",
+    PAGES["sglang_info.json"].replace('_draft_tokens": 4', f'_draft_tokens": {BEYOND}'): "num_draft_tokens at 1000",
 }  # fmt: skip
 
 
@@ -234,9 +256,10 @@ def test_steps_one_by_one_say_as_much_as_histograms_by_length() -> None:
     by_step, by_length = (json.dumps({"metrics": {"speculative_decoding": each}}) for each in
                           (told, whole["metrics"]["speculative_decoding"]))  # fmt: skip
     assert parse_acceptance(by_step, "an answer") == parse_acceptance(by_length, "an answer")
-    for broken in ([3, 2], [3, 1, 0, 1, 1], [99] * 5):
-        with pytest.raises(SourceError, match=r"per_step_drafted|add up to"):
-            parse_acceptance(json.dumps(told | {"per_step_drafted": broken}), "an answer")
+    for broken in ([3, 2], [3, 1, 0, 1, 1], [99] * 5, 5, True, "32301", {"3": 2}, [10**400]):
+        for name in ("per_step_drafted", "per_step_accepted"):
+            with pytest.raises(SourceError, match=r"per_step_drafted|per_step_accepted|add up to"):
+                parse_acceptance(json.dumps(told | {name: broken}), "an answer")
     page = as_page([(1, 1)] * 9 + [(0, 0)], 1)
     assert parse_acceptance(page, "a page").places == ((9, 10),)
 
