@@ -7,12 +7,13 @@ Speed is judged by the speedup over plain decoding of its own session: seconds o
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
-from typing import Any, Literal, NoReturn
+from typing import Any, Literal, NoReturn, get_type_hints
 
 from minispec.errors import InputError, explain, quote
 from minispec.lab.measure.mistakes import FEW_PROMPTS
@@ -22,6 +23,8 @@ from minispec.theory.intervals import Figure, difference_of_ratios, ratio, share
 
 Verdict = Literal["unchanged", "fell", "rose"]
 _NAMES = tuple(field.name for field in fields(Record))
+_MOST = 10**15
+_HINTS = get_type_hints(Record)
 _REQUIRED = tuple(field.name for field in fields(Record) if not field.name.endswith("_s"))
 
 
@@ -132,13 +135,38 @@ def _to_record(each: Mapping[str, Any]) -> Record:
     lacking = [name for name in _REQUIRED if name not in each]
     if lacking:
         raise ValueError(f"a record has no {lacking[0]}")
-    found: dict[str, Any] = {name: tuple(value) if isinstance(value, list) else value for name, value in each.items()}
-    for name in _REQUIRED:
-        if name.startswith("num_") and (not isinstance(found[name], int) or found[name] < 0):
-            raise ValueError(f"{name} is {quote(found[name])}")
-        if name.endswith("_per_pos") and not all(isinstance(n, int) and n >= 0 for n in found[name]):
-            raise ValueError(f"{name} is {quote(found[name])}")
-    return Record(**{name: found[name] for name in _NAMES if name in found})
+    for name in _NAMES:
+        if name in each and not _fits(name, each[name]):
+            raise ValueError(f"{name} is {quote(each[name])}")
+    found = {name: tuple(value) if isinstance(value, list) else value for name, value in each.items() if name in _NAMES}
+    for accepted, judged in [
+        (found["num_accepted_tokens"], found["num_evaluated_tokens"]),
+        *itertools.zip_longest(found["accepted_per_pos"], found["evaluated_per_pos"], fillvalue=0),
+    ]:
+        if accepted > judged:
+            raise ValueError(f"{accepted} tokens accepted of {judged} that were judged")
+    return Record(**found)
+
+
+def _fits(name: str, value: Any) -> bool:
+    """Whether a field of a record can have this value. A mistake that is found later costs a whole measurement."""
+    if name.endswith("_s"):
+        return isinstance(value, list) and all(_is_number(n) and n >= 0 for n in value)
+    if name.endswith("_per_pos"):
+        return isinstance(value, list) and all(_is_count(n) for n in value)
+    if name.startswith("num_"):
+        return _is_count(value)
+    hint = _HINTS[name]
+    return _is_number(value) if hint is float else isinstance(value, hint)
+
+
+def _is_count(value: Any) -> bool:
+    return type(value) is int and 0 <= value <= _MOST
+
+
+def _is_number(value: Any) -> bool:
+    """Whether it is a number whose sums are finite; True and False are none."""
+    return type(value) in (int, float) and abs(value) <= _MOST
 
 
 def compare(

@@ -162,6 +162,47 @@ def test_a_report_is_read_back_and_others_are_refused(tmp_path: Path) -> None:
         assert "\n" not in str(raised.value)
 
 
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("target", {"a": 1}),
+        ("target", None),
+        ("draft", 1),
+        ("gamma", [3]),
+        ("temperature", "hot"),
+        ("temperature", True),
+        ("prompt_id", 3),
+        ("domain", ["code"]),
+        ("reproducible", 1),
+        ("right", "yes"),
+        ("logprob", None),
+        pytest.param("logprob", 10**400, id="logprob-huge"),
+        ("num_steps", True),
+        ("num_steps", 1.5),
+        pytest.param("num_tokens", 10**400, id="num_tokens-huge"),
+        ("accepted_per_pos", 3),
+        ("evaluated_per_pos", "12"),
+        ("evaluated_per_pos", [1, -1]),
+        ("evaluated_per_pos", [1]),  # fewer than were accepted there
+        ("num_evaluated_tokens", 0),
+        ("decode_s", ["x"]),
+        ("decode_s", 3.0),
+        ("decode_s", [-1.0]),
+        ("decode_s", [float("inf")]),
+        ("step_s", {"a": 1}),
+    ],
+)
+def test_a_field_of_the_wrong_kind_is_refused_when_the_report_is_read(name: str, value: object, tmp_path: Path) -> None:
+    path = tmp_path / "old.json"
+    broken = [asdict(record) for record in measure(1)]
+    broken[1][name] = value
+    path.write_text(json.dumps({"settings": SAME, "records": broken}).replace("Infinity", "1e999"), encoding="utf-8")
+    with pytest.raises(ReportError, match=r"old\.json' is no report of measure \(.*\)\. Name a file") as raised:
+        read_report(path)
+    assert name in str(raised.value) or "accepted of" in str(raised.value)
+    assert "\n" not in str(raised.value)
+
+
 def test_a_measurement_names_a_draft_of_no_use_once() -> None:
     def said(chance: float) -> list[str]:
         return [line for line in remarks(summarise(measure(1, (chance,)), by_domain=True)) if "of no use" in line]
