@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
+from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -16,13 +17,18 @@ from minispec.cli.pair import Pair
 from minispec.cli.sections import Command
 from minispec.engine.backends import GPU_BACKENDS
 from minispec.engine.backends.formats import KV_DTYPES
+from minispec.engine.generation.prepare import encode_prompt
 from minispec.engine.loading import load_model
+from minispec.engine.model.language_model import LanguageModel
+from minispec.engine.sampling.params import is_whole
 from minispec.errors import InputError, OptionError, explain, quote
 from minispec.lab.explain.divergence import diverge
 
 _EXPECT_EQUAL = ("bit-exact", "same-seed")
 _ENDS = ("max_tokens", "stop")
+_LOADING = ("target", "backend", "dtype", "kv_dtype")
 _COMPARED = {"target", "backend", "dtype", "temperature", *_ENDS}
+_WAY_OUT = "Write one with minispec generate --json"
 
 
 @click.command(cls=Command, context_settings={"ignore_unknown_options": True})
@@ -46,19 +52,20 @@ def diff(a: str, b: str, prompt: str | None, as_json: bool) -> None:
         text = read_prompt(prompt)  # once: a second read of standard input finds nothing
         runs = [Pair.load(options, Console(stderr=True)).start(text).run().to_dict() for options in chosen]
     first, second = (run["options"] for run in runs)
-    loading = "target", "backend", "dtype", "kv_dtype"
-    for what in loading:
+    for what in _LOADING:
         if first[what] != second[what]:
             raise OptionError(
                 f"the runs have different {what}s, {first[what]!r} and {second[what]!r}; compare like with like"
             )
     if runs[0]["prompt"] != runs[1]["prompt"]:
         raise OptionError("the runs have different prompts; compare like with like")
-    target = load_model(*(first[what] for what in loading))
-    assert target.tokenizer is not None  # the runs have text
+    target = load_model(*(first[what] for what in _LOADING))
+    tokens = encode_prompt(runs[0]["prompt"], target)
+    _check_tokens(a, runs[0]["token_ids"], target, len(tokens))
+    _check_tokens(b, runs[1]["token_ids"], target, len(tokens))
     found = diverge(
         target,
-        target.tokenizer.encode_prompt(runs[0]["prompt"]),
+        tokens,
         runs[0]["token_ids"],
         runs[1]["token_ids"],
         expected_equal=_promise_equal(runs),
@@ -114,6 +121,32 @@ def _parse_options(which: str) -> dict[str, Any]:
     return options
 
 
+def _check_tokens(which: str, token_ids: list[int], target: LanguageModel, num_prompt_tokens: int) -> None:
+    """Refuse tokens that this target cannot have generated after a prompt of so many tokens."""
+    most, room = max(token_ids, default=0), target.n_positions - num_prompt_tokens
+    wrong = ""
+    if most >= target.vocab_size:
+        wrong = f"it has token id {quote(most)}; ids go from 0 to {target.vocab_size - 1}"
+    elif len(token_ids) > room:
+        wrong = f"it has {len(token_ids)} tokens; after its prompt there is room for {room}"
+    if wrong:
+        raise InputError(f"{which} is no report of a run of {target.name} ({wrong}). {_WAY_OUT}")
+
+
+def _check_kinds(report: Mapping[str, Any]) -> None:
+    """Refuse a value of the wrong kind in a report that has all its keys."""
+    options = report["options"]
+    texts = {"prompt": report, "guarantee": report} | dict.fromkeys(_LOADING, options)
+    for name, where in texts.items():
+        if not isinstance(where[name], str):
+            raise ValueError(f"{name} is {quote(where[name])}; it must be a text")
+    token_ids, temperature = report["token_ids"], options["temperature"]
+    if not isinstance(token_ids, list) or not all(is_whole(token) and token >= 0 for token in token_ids):
+        raise ValueError(f"token_ids is {quote(token_ids)}; it must be a list of whole numbers from 0 on")
+    if isinstance(temperature, bool) or not isinstance(temperature, int | float) or not temperature >= 0:
+        raise ValueError(f"temperature is {quote(temperature)}; it must be a number from 0 on")
+
+
 def _read_report(which: str) -> dict[str, Any]:
     """Return a run's report from a file."""
     if which.lstrip().startswith("-"):
@@ -126,8 +159,7 @@ def _read_report(which: str) -> dict[str, Any]:
             raise ValueError(f"it lacks {', '.join(sorted(missing))}")
         # earlier versions had no choice for keys and values
         options.setdefault("kv_dtype", options["dtype"] if options["backend"] in GPU_BACKENDS else KV_DTYPES[0])
+        _check_kinds(report)
     except (OSError, ValueError, TypeError, AttributeError, RecursionError) as error:
-        raise InputError(
-            f"{which} is no report of a run ({explain(error)}). Write one with minispec generate --json"
-        ) from None
+        raise InputError(f"{which} is no report of a run ({explain(error)}). {_WAY_OUT}") from None
     return dict(report)

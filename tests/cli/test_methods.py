@@ -211,6 +211,43 @@ def test_diff_refuses_a_report_without_its_options(run_here: Run, tmp_path: Path
     assert done.stderr.startswith("minispec: a.json is no report of a run (")
 
 
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"prompt": 5}, "prompt is 5; it must be a text"),
+        ({"prompt": ""}, "prompt is empty"),
+        ({"guarantee": ["bit-exact"]}, "guarantee is ['bit-exact']; it must be a text"),
+        ({"token_ids": 5}, "token_ids is 5; it must be a list of whole numbers from 0 on"),
+        ({"token_ids": "ab"}, "token_ids is 'ab'"),
+        ({"token_ids": ["a"]}, "token_ids is ['a']"),
+        ({"token_ids": [1.5]}, "token_ids is [1.5]"),
+        ({"token_ids": [True]}, "token_ids is [True]"),
+        ({"token_ids": [-1]}, "token_ids is [-1]"),
+        ({"token_ids": [999]}, "it has token id 999; ids go from 0 to 258). Write one"),
+        ({"token_ids": [1] * 64}, "it has 64 tokens; after its prompt there is room for 63). Write one"),
+        ({"options": {"temperature": "hot"}}, "temperature is 'hot'; it must be a number from 0 on"),
+        ({"options": {"temperature": True}}, "temperature is True"),
+        ({"options": {"target": 5}}, "target is 5; it must be a text"),
+        ({"options": {"backend": ["numpy"]}}, "backend is ['numpy']"),
+    ],
+)
+def test_diff_refuses_a_report_with_values_that_no_run_has(
+    run_here: Run, target: str, tmp_path: Path, change: dict[str, Any], says: str
+) -> None:
+    report = json.loads(run_here("generate", "t", "--target", target, "--draft", "none", "--json").stdout)
+    assert len(report["token_ids"]) == 63, "a run that fills the context is none of them"
+    for name in ("a", "b"):
+        (tmp_path / f"{name}.json").write_text(json.dumps(report), encoding="utf-8")
+        report = report | change | {"options": report["options"] | change.get("options", {})}
+    for files in (("a.json", "b.json"), ("b.json", "a.json"), ("b.json", "b.json")):
+        done = run_here("diff", *files)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert done.stderr.count("\n") == 1
+        assert says in done.stderr or "compare like with like" in done.stderr
+    assert says in done.stderr
+    assert run_here("diff", "a.json", "a.json").stdout == "no difference in 63 tokens\n"
+
+
 def test_diff_says_that_a_run_was_cut(run_here: Run, target: str, tmp_path: Path) -> None:
     base = f"--target {target} --draft none --temperature 0"
     long, short = f"{base} --max-tokens 9", f"{base} --max-tokens 5"
