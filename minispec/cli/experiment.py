@@ -24,6 +24,7 @@ from minispec.lab.ledger.book import (
     load_all,
     load_checked,
     measure_all,
+    refuse_damaged,
     report,
     save,
 )
@@ -161,8 +162,9 @@ def judge(results: Path) -> None:
     """Judge the existing figures again by today's rules and texts, and redraw the plots; measure nothing."""
     _hold(results)
     for known in load_all(results):
-        again = judge_again(known)
-        save(again, results)
+        with refuse_damaged(known):
+            again = judge_again(known)
+            save(again, results)
         if again["verdict"] != known["verdict"]:
             click.echo(f"{known['name']}: {known['verdict']} -> {again['verdict']}")
 

@@ -19,7 +19,7 @@ from typing import Any
 
 from minispec import __version__
 from minispec.engine.files import make_folder, write_text
-from minispec.errors import InputError, explain
+from minispec.errors import InputError, explain, quote
 from minispec.lab.ledger.framework import (
     FULL,
     NAMES,
@@ -40,6 +40,7 @@ Result = dict[str, Any]
 """What a file holds: the experiment's texts, its figures, its conclusion, and where and when it was measured."""
 
 _LIBRARIES = ("numpy", "numba", "torch")
+_DATE = "%Y-%m-%dT%H:%M:%SZ"  # in the order of time, as text
 _DIGITS = 5  # significant: more than any figure here deserves
 _FIRST = (
     "worksheet",
@@ -114,7 +115,7 @@ def _judge_seen(seen: Result) -> Result:
 
 
 def _now() -> str:
-    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return datetime.now(UTC).strftime(_DATE)
 
 
 def describe(experiment: Experiment) -> dict[str, Any]:
@@ -231,11 +232,33 @@ def load(folder: Path, name: str) -> Result | None:
         result = json.loads(path.read_text(encoding="utf-8"))
         if result["name"] != name or result["verdict"] not in MEANINGS:
             raise ValueError(f"it is named {result['name']!r}, its verdict {result['verdict']!r}")
+        datetime.strptime(result["date"], _DATE)
+        for key in ("figures", "machine"):
+            if not isinstance(result[key], dict):
+                raise ValueError(f"its {key} is {quote(result[key])}")
     except FileNotFoundError:
         return None
-    except (OSError, ValueError, TypeError, KeyError) as error:
+    except (OSError, ValueError, TypeError, KeyError, RecursionError) as error:
         raise InputError(f"{path} is no result of {name} ({explain(error)}). Delete it and run it again") from None
     return dict(result)
+
+
+@contextlib.contextmanager
+def refuse_damaged(result: Result) -> Iterator[None]:
+    """Turn what a kept result lacks, or has in a form that no experiment writes, into one line.
+
+    Raises
+    ------
+    InputError
+        If a rule, a chart or the page cannot use the result.
+    """
+    try:
+        yield
+    except InputError:
+        raise
+    except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
+        name, told = result["name"], f"{type(error).__name__}: {explain(error)}"
+        raise InputError(f"{name}.json is damaged ({told}). Restore it, or measure: experiment run {name}") from None
 
 
 def load_all(folder: Path) -> list[Result]:
@@ -270,7 +293,8 @@ def load_checked(folder: Path) -> list[Result]:
             raise InputError(
                 f"{path_of(name, folder)} has another scale ({other}). Measure in full: experiment run {name}"
             )
-        now = describe(experiment) | judge(experiment, result["figures"])
+        with refuse_damaged(result):
+            now = describe(experiment) | judge(experiment, result["figures"])
         if {key: result.get(key) for key in now} != now:
             raise InputError(f"{name}.json says something else than its figures. Judge them: experiment judge")
         results.append(result)
@@ -285,8 +309,17 @@ def report(results: Iterable[Result], plots: str = "claims") -> str:
     results : iterable of Result
     plots : str
         Folder of the plots, as the page sees it.
+
+    Raises
+    ------
+    InputError
+        If a result lacks what the page says of it.
     """
     listed = list(results)
+    entries: list[str] = []
+    for result in listed:
+        with refuse_damaged(result):
+            entries += _entry(result, plots)
     rows = [f"| [{r['title']}](#{r['name']}) | {r['verdict']} | {_KIND[r['kind']]} |" for r in listed]
     words = [f"- **{word}**: {meaning}." for word, meaning in MEANINGS.items()]
     return "\n".join(
@@ -298,7 +331,7 @@ def report(results: Iterable[Result], plots: str = "claims") -> str:
             "| claim | verdict | how |",
             "|---|---|---|",
             *rows,
-            *(line for result in listed for line in _entry(result, plots)),
+            *entries,
             "",
         ]
     )

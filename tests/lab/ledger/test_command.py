@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
@@ -11,7 +12,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from minispec.cli.experiment import experiment, parse_moment
-from minispec.errors import OptionError
+from minispec.errors import InputError, OptionError
 from minispec.lab.ledger.framework import NAMES, TINY, get_experiment
 from minispec.lab.ledger.verdicts import Finding
 
@@ -38,6 +39,8 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> dict[str, int]:
             "verdict": Finding("holds", "")[0],
             "date": f"2026-01-01T00:00:0{counts[found.name]}Z",
             "scale": asdict(setting.scale),
+            "figures": {},
+            "machine": {},
         }
 
     monkeypatch.setattr("minispec.lab.ledger.book.measure", stand_in)
@@ -174,6 +177,40 @@ def test_a_dask_cluster_finds_what_one_process_finds(tmp_path: Path) -> None:
         done = call(*run, str(there), "--on", f"dask:{cluster.scheduler_address}")
     assert done.exit_code == 0, done.output
     assert all(without_time(there, name) == without_time(here, name) for name in SEVERAL)
+
+
+RESULT = {"name": "tau", "verdict": "holds", "date": "2026-01-01T00:00:00Z", "figures": {}, "machine": {}}
+
+
+@pytest.mark.parametrize("command", [("judge",), ("report", "--partial"), ("run", "tau", "--since", "now"), ("list",)])
+@pytest.mark.parametrize(
+    "change",
+    [
+        *({key: value} for key in ("figures", "machine") for value in (None, [], 3)),
+        *({"date": value} for value in (None, 3, "yesterday", "2026-01-01")),
+    ],
+)
+def test_a_result_with_fields_of_the_wrong_kind_is_refused_in_one_line(
+    command: tuple[str, ...], change: dict[str, object], tmp_path: Path
+) -> None:
+    (tmp_path / "tau.json").write_text(json.dumps(RESULT | change), encoding="utf-8")
+    done = call(*command, "--results", str(tmp_path))
+    assert isinstance(done.exception, InputError)
+    assert re.fullmatch(r"\S+tau\.json is no result of tau \(.*\)\. Delete it and run it again", str(done.exception))
+    assert ran(tmp_path) == {"tau"}
+    assert done.stdout == ""
+
+
+@pytest.mark.parametrize("command", [("judge",), ("report", "--partial")])
+def test_a_result_that_lacks_what_its_rule_or_the_page_needs_is_refused(
+    command: tuple[str, ...], tmp_path: Path
+) -> None:
+    text = json.dumps(RESULT)
+    (tmp_path / "tau.json").write_text(text, encoding="utf-8")
+    done = call(*command, "--results", str(tmp_path))
+    assert isinstance(done.exception, InputError)
+    assert re.fullmatch(r"tau\.json is damaged \(KeyError: '\w+'\)\. .*: experiment run tau", str(done.exception))
+    assert (tmp_path / "tau.json").read_text(encoding="utf-8") == text
 
 
 def test_moments() -> None:

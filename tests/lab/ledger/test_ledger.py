@@ -103,6 +103,11 @@ def test_an_entry_that_does_not_follow_from_its_figures_and_rule_is_refused(key:
     refuse(ledger, r"tau\.json says something else than its figures")
 
 
+def test_an_entry_whose_rule_lacks_a_figure_is_refused(ledger: Path) -> None:
+    (ledger / "tau.json").write_text(json.dumps(RESULTS[0] | {"figures": {}}), encoding="utf-8")
+    refuse(ledger, r"tau\.json is damaged \(KeyError")
+
+
 def test_a_missing_entry_is_refused(ledger: Path) -> None:
     (ledger / "worksheet.json").unlink()
     refuse(ledger, r"worksheet\.json is missing")
@@ -117,7 +122,15 @@ def test_an_entry_of_another_scale_is_refused(number: int, ledger: Path) -> None
 
 
 @pytest.mark.parametrize(
-    "content", ["", "[]", "{}", '{"name": "worksheet", "verdict": "false"}', '{"name": "tau", "verdict": "surely"}']
+    "content",
+    [
+        "",
+        "[]",
+        "{}",
+        "[" * 200_000,
+        '{"name": "worksheet", "verdict": "false"}',
+        '{"name": "tau", "verdict": "surely"}',
+    ],
 )
 def test_a_broken_result_is_named(content: str, tmp_path: Path) -> None:
     (tmp_path / "tau.json").write_text(content, encoding="utf-8")
