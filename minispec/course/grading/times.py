@@ -118,8 +118,11 @@ def _read_csv(text: str, path: Path) -> dict[str, datetime]:
     try:
         if not {"submission", "handed_in"} <= set(rows.fieldnames or ()):
             raise InputError(f"--times {path} has no columns submission and handed_in; give {_FORMS}")
-        told = ((row["submission"], _read_time(row["handed_in"], path)) for row in rows if row["handed_in"])
-        return _unite(told, path)
+        told = [(row["submission"], row["handed_in"]) for row in rows if row["handed_in"]]
+        for name, time in told:
+            if not name:
+                raise InputError(f"--times {path} has {quote(time)} without a submission; name whose it is in that row")
+        return _unite(((name, _read_time(time, path)) for name, time in told), path)
     except csv.Error as error:
         raise InputError(f"--times {path} is no CSV: {explain(error)}. Give {_FORMS}") from None
 
@@ -129,7 +132,7 @@ def _read_json(text: str, path: Path, num_submissions: int) -> Times:
         told = json.loads(text, object_pairs_hook=lambda pairs: _unite(pairs, path))
     except InputError:
         raise
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise InputError(f"--times {path} is no JSON: {explain(error)}. Give {_FORMS}") from None
     if isinstance(told, dict) and "created_at" in told:
         if num_submissions > 1:
@@ -139,7 +142,7 @@ def _read_json(text: str, path: Path, num_submissions: int) -> Times:
     if isinstance(told, dict):
         return _look_up({name: _read_time(time, path) for name, time in told.items()})
     if isinstance(told, list) and all(
-        isinstance(one, dict) and {"user_id", "submitted_at"} <= set(one) for one in told
+        isinstance(one, dict) and isinstance(one.get("user_id"), int | str) and "submitted_at" in one for one in told
     ):
         rows = ((str(one["user_id"]), _read_time(one["submitted_at"], path)) for one in told if one["submitted_at"])
         return _look_up(_unite(rows, path), lambda submission: (identify(submission.name).number,))
