@@ -26,7 +26,7 @@ from minispec.course.grading.intake import name_of
 from minispec.course.grading.manifest import Assignment, Question, is_there, load_assignment
 from minispec.course.grading.report import UNGRADED, Cause, CheckResult, QuestionResult, Report, Status
 from minispec.engine.files import make_folder, write_text
-from minispec.errors import InputError, InvariantError
+from minispec.errors import InputError, InvariantError, explain
 
 MAX_SECONDS = 60.0
 """Wall clock for one submission."""
@@ -373,8 +373,9 @@ def read_reports(folder: Path) -> list[Report]:
 def _read_report(path: Path) -> Report:
     try:
         return Report.from_dict(json.loads(path.read_text(encoding="utf-8"))["report"])
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise InputError(f"{path} is no report of minispec grade-class: {type(error).__name__}. Move it away") from None
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        told = f"{type(error).__name__}: {explain(error)}"
+        raise InputError(f"{path} is no report of minispec grade-class ({told}). Move it away") from None
 
 
 def _earlier(results: Path, path: Path, edition: str) -> Report | None:
@@ -383,7 +384,7 @@ def _earlier(results: Path, path: Path, edition: str) -> Report | None:
         if told["edition"] != edition or told["stamp"] != _stamp(path):
             return None
         report = Report.from_dict(told["report"])
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None
     return None if report.clocked else report  # it asks to be graded again
 

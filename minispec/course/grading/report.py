@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from minispec.course.grading.deadline import Lateness
+from minispec.errors import quote
 
 Status = Literal["passed", "failed", "not implemented", "not run"]
 Cause = Literal["", "wrong", "missing", "import", "no result", "clock"]
@@ -22,6 +23,7 @@ BEST_EFFORT = {
     "limits": "memory, files and threads are not all limited",
 }
 """What a missing layer leaves open."""
+_MOST = 10**15  # JSON has whole numbers that no float holds
 UNGRADED = "nothing could be graded"
 """How a note begins that says why a submission has no points at all."""
 
@@ -206,7 +208,13 @@ class Report:
 
     @classmethod
     def from_dict(cls, told: dict[str, Any]) -> Report:
-        """Read what :meth:`to_dict` wrote."""
+        """Read what :meth:`to_dict` wrote.
+
+        Raises
+        ------
+        ValueError
+            If a field has a value of another kind. Wrong keys raise KeyError, TypeError or AttributeError.
+        """
         questions = [
             QuestionResult(q["id"], q["title"], [CheckResult(**check) for check in q["checks"]], q["with_ours"])
             for q in told["questions"]
@@ -214,4 +222,28 @@ class Report:
         late = None if told["late"] is None else Lateness(**told["late"])
         left_out = ("score", "max_score", "mark", "best_effort", "questions", "late")
         rest = {key: value for key, value in told.items() if key not in left_out}
-        return cls(**rest, questions=questions, late=late)
+        report = cls(**rest, questions=questions, late=late)
+        for part in filter(None, (report, late, *questions, *report.checks)):
+            _check_kinds(part)
+        return report
+
+
+def _check_kinds(part: object) -> None:
+    """Refuse a field that is not what its class says."""
+    for name, hint in get_type_hints(type(part)).items():
+        value = getattr(part, name)
+        if name != "version" and not _fits(value, hint):  # a manifest may have a number for its version
+            raise ValueError(f"{name} is {quote(value)}")
+
+
+def _fits(value: object, hint: Any) -> bool:
+    kind, inner = get_origin(hint), get_args(hint)
+    if kind is Literal:
+        return value in inner
+    if kind is list:
+        return isinstance(value, list) and all(_fits(each, inner[0]) for each in value)
+    if kind is dict:
+        return isinstance(value, dict) and all(_fits(each, inner[1]) for each in value.values())
+    if hint is float:
+        return type(value) is float or (type(value) is int and abs(value) <= _MOST)
+    return isinstance(value, hint)

@@ -175,10 +175,56 @@ def test_gradebooks_hold_the_mark_and_what_lateness_cost(reports: list[Report]) 
 
 
 def test_a_report_that_is_none_is_refused_by_name(tmp_path: Path) -> None:
-    for content in ("", "[]", '{"report": []}', '{"report": {"late": null}}'):
+    for content in ("", "[]", '{"report": []}', '{"report": {"late": null}}', "[" * 200_000):
         write(tmp_path / "odd.json", content)
         with pytest.raises(InputError, match=r"odd\.json is no report of minispec grade-class"):
             read_reports(tmp_path)
+
+
+CHECK = ("questions", 0, "checks", 0)
+LATE = {"handed_in": "", "days": 1, "deduction": 1.5, "words": "late"}
+
+
+@pytest.mark.parametrize(
+    ("place", "value"),
+    [
+        (("submission",), ["x"]),
+        (("seconds",), "x"),
+        (("notes",), "x"),
+        (("notes",), [1]),
+        (("isolation",), []),
+        (("isolation",), {"user": "yes"}),
+        (("leaderboard",), {"a": "x"}),
+        (("late",), LATE | {"deduction": "x"}),
+        (("late",), LATE | {"words": None}),
+        (("questions", 0, "id"), ["q"]),
+        (("questions", 0, "with_ours"), "x"),
+        ((*CHECK, "id"), {"a": 1}),
+        ((*CHECK, "points"), "x"),
+        ((*CHECK, "points"), True),
+        pytest.param((*CHECK, "max_points"), 10**400, id="huge"),
+        ((*CHECK, "status"), "perhaps"),
+        ((*CHECK, "cause"), ["wrong"]),
+        ((*CHECK, "message"), 5),
+    ],
+)
+def test_an_earlier_report_with_a_value_of_another_kind_is_refused_before_anything_is_graded(
+    place: tuple[str | int, ...], value: object, folder: Path, reports: list[Report], tmp_path: Path
+) -> None:
+    told = json.loads(json.dumps(reports[0].to_dict() | {"late": LATE, "version": 1}))
+    path = write(tmp_path / "old" / "reports" / "odd.json", json.dumps({"report": told}))
+    assert read_reports(path.parent)[0].submission == reports[0].submission  # a manifest's version may be a number
+    part = told
+    for key in place[:-1]:
+        part = part[key]
+    part[place[-1]] = value
+    write(path, json.dumps({"report": told}))
+    options = ("-a", "a0", "--assignments", ASSIGNMENTS, "-o", tmp_path / "out", "--against", tmp_path / "old")
+    refused = call(folder / "room", *options).exception
+    assert isinstance(refused, InputError)
+    says = rf"\S+odd\.json is no report of minispec grade-class \(ValueError: {place[-1]} .*\)\. Move it away"
+    assert re.fullmatch(says if place[0] != "late" else says.replace("late", r"\w+"), str(refused))
+    assert not (tmp_path / "out").exists()
 
 
 def test_a_folder_that_no_platform_named_makes_no_gradebook(reports: list[Report]) -> None:
