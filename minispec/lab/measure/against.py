@@ -138,7 +138,9 @@ def _to_record(each: Mapping[str, Any]) -> Record:
     for name in _NAMES:
         if name in each and not _fits(name, each[name]):
             raise ValueError(f"{name} is {quote(each[name])}")
-    found = {name: tuple(value) if isinstance(value, list) else value for name, value in each.items() if name in _NAMES}
+    found: dict[str, Any] = {
+        name: tuple(value) if isinstance(value, list) else value for name, value in each.items() if name in _NAMES
+    }
     for accepted, judged in [
         (found["num_accepted_tokens"], found["num_evaluated_tokens"]),
         *itertools.zip_longest(found["accepted_per_pos"], found["evaluated_per_pos"], fillvalue=0),
