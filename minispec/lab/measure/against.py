@@ -135,12 +135,11 @@ def _to_record(each: Mapping[str, Any]) -> Record:
     lacking = [name for name in _REQUIRED if name not in each]
     if lacking:
         raise ValueError(f"a record has no {lacking[0]}")
-    for name in _NAMES:
-        if name in each and not _fits(name, each[name]):
-            raise ValueError(f"{name} is {quote(each[name])}")
-    found: dict[str, Any] = {
-        name: tuple(value) if isinstance(value, list) else value for name, value in each.items() if name in _NAMES
-    }
+    told = {name: each[name] for name in _NAMES if name in each}
+    for name, value in told.items():
+        if not _fits(name, value):
+            raise ValueError(f"{name} is {quote(value)}")
+    found: dict[str, Any] = {name: tuple(value) if isinstance(value, list) else value for name, value in told.items()}
     for accepted, judged in [
         (found["num_accepted_tokens"], found["num_evaluated_tokens"]),
         *itertools.zip_longest(found["accepted_per_pos"], found["evaluated_per_pos"], fillvalue=0),

@@ -238,6 +238,8 @@ class Journal:
             first, *rest = [json.loads(line) for line in whole.splitlines()]
             found = first["minispec measure"]
             units = [[Record(**record) for record in entry["records"]] for entry in rest]
+            if not isinstance(found, str) or not all(units):
+                raise ValueError("another form")
         except (ValueError, TypeError, KeyError, RecursionError) as error:
             raise OutputError(
                 f"{self.path} is no journal of minispec measure ({explain(error)}). Name another with --journal FILE"

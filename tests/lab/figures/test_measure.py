@@ -305,7 +305,17 @@ def test_sweeps_that_are_not_alike_refuse_one_journal(
     assert path.read_bytes() == content
 
 
-@pytest.mark.parametrize("content", [b"once upon a time\n", b"{}\n", b"[1]\n", b'{"minispec measure": "k"}\n{}\n'])
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"once upon a time\n",
+        b"{}\n",
+        b"[1]\n",
+        b'{"minispec measure": "k"}\n{}\n',
+        b'{"minispec measure": 5}\n',
+        b'{"minispec measure": "k"}\n{"records": []}\n',
+    ],
+)
 def test_what_is_no_journal_is_left_alone(content: bytes, tmp_path: Path) -> None:
     path = tmp_path / "notes.txt"
     path.write_bytes(content)
