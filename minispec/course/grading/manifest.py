@@ -327,9 +327,9 @@ def load_assignment(name: str, folder: Path | None = None) -> Assignment:
         questions = tuple(_question(entry) for entry in told["questions"])
         assignment = Assignment(
             folder=path.parent,
-            id=told["id"],
-            title=told["title"],
-            version=told["version"],
+            id=str(told["id"]),
+            title=str(told["title"]),
+            version=str(told["version"]),
             points=told["points"],
             entry=told["entry"],
             packages=tuple(told["packages"]),
@@ -351,9 +351,9 @@ def load_assignment(name: str, folder: Path | None = None) -> Assignment:
 def _question(entry: dict[str, Any]) -> Question:
     return Question(
         id=entry["id"],
-        title=entry["title"],
+        title=str(entry["title"]),
         checks=tuple(
-            CheckInfo(c["id"], c["title"], c["points"], c["visibility"], tuple(c.get("needs", ())))
+            CheckInfo(c["id"], str(c["title"]), c["points"], c["visibility"], tuple(c.get("needs", ())))
             for c in entry["checks"]
         ),
         timeout_s=float(entry.get("timeout_s", _DEFAULT_TIMEOUT_S)),

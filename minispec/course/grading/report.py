@@ -232,7 +232,7 @@ def _check_kinds(part: object) -> None:
     """Refuse a field that is not what its class says."""
     for name, hint in get_type_hints(type(part)).items():
         value = getattr(part, name)
-        if name != "version" and not _fits(value, hint):  # a manifest may have a number for its version
+        if not _fits(value, hint):
             raise ValueError(f"{name} is {quote(value)}")
 
 

@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import os
+import re
 import shutil
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
@@ -375,6 +376,18 @@ def test_a_manifest_that_breaks_a_rule_is_refused(change: tuple[str, str], rule:
         load_assignment("a0", tmp_path)
     assert str(refused.value).count("assignment.toml") == 1
     assert "\n" not in str(refused.value)
+
+
+def test_a_number_may_be_a_version_or_a_title(tmp_path: Path) -> None:
+    shutil.copytree(ASSIGNMENTS / "a0", tmp_path / "a0")
+    path = tmp_path / "a0" / "assignment.toml"
+    told = re.sub(
+        r'^title = ".*"$', "title = 5", path.read_text().replace('version = "1.0.0"', "version = 1.5"), flags=re.M
+    )
+    path.write_text(told)
+    report = Grader(load_assignment("a0", tmp_path), SECRET).grade(write(tmp_path / "a0.py", example().solution))
+    assert (report.version, report.title, report.score) == ("1.5", "5", report.max_score)
+    assert Report.from_dict(json.loads(json.dumps(report.to_dict()))) == report
 
 
 @pytest.mark.parametrize(("load", "expected"), [(0.0, 180), (3.0, 180), (40.0, 1800), (1e4, 3600)])
