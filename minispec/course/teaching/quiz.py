@@ -70,7 +70,7 @@ def write_gift(questions: list[Question]) -> str:
                 f"\t{'=' if each.choices.index(text) == 0 else '~'}{_escape(text)}" for text in _turn(each, number)
             )
         else:
-            answers = f"\t#{each.number:g}:{each.tolerance:g}" if each.tolerance else f"\t#{each.number:.12g}"
+            answers = f"\t#{each.number:.12g}:{each.tolerance:g}" if each.tolerance else f"\t#{each.number:.12g}"
         parts.append(f"::{number:02d}::[plain]{_escape(each.text)} {{\n{answers}\n\t####{_escape(each.because)}\n}}")
     return "\n\n".join(parts) + "\n"
 
@@ -83,7 +83,7 @@ def write_text2qti(questions: list[Question]) -> str:
         if each.choices:
             for letter, text in zip("abcdefgh", _turn(each, number), strict=False):
                 lines.append(f"{'*' if text == each.choices[0] else ''}{letter}) {text}")
-        elif each.tolerance:
+        elif each.tolerance or each.number % 1:  # text2qti wants a tolerance for a fraction, if only of 0
             lines.append(f"= {each.number:.12g} +- {each.tolerance:g}")
         else:
             lines.append(f"= {each.number:.0f}")

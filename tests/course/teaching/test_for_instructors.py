@@ -49,6 +49,21 @@ def test_moodle_gets_one_right_answer_for_each_question():
     assert len(places) == 4
 
 
+@pytest.mark.parametrize(
+    ("number", "tolerance", "moodle", "canvas"),
+    [
+        (3.4, 0, "#3.4", "= 3.4 +- 0"),
+        (49, 0, "#49", "= 49"),
+        (0.85, 0.001, "#0.85:0.001", "= 0.85 +- 0.001"),
+        (3145728, 2, "#3145728:2", "= 3145728 +- 2"),
+    ],
+)
+def test_platforms_get_a_number_as_it_is(number, tolerance, moodle, canvas):
+    question = quiz.Question(1, "How many?", "So many.", number=number, tolerance=tolerance)
+    assert f"\t{moodle}\n" in quiz.write_gift([question])
+    assert quiz.write_text2qti([question]).endswith(f"\n{canvas}\n")
+
+
 def test_an_installed_package_holds_no_answers(tmp_path):
     with pytest.raises(OptionError, match="no quiz"):
         quiz.read_quiz(tmp_path)
