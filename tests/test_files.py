@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -11,8 +12,17 @@ from pathlib import Path
 
 import pytest
 
-from minispec.engine.files import HeldFile, check_apart, check_writable, hold_folder, open_whole, write_text
+from minispec.engine.files import (
+    HeldFile,
+    check_apart,
+    check_writable,
+    hold_folder,
+    new_folder,
+    open_whole,
+    write_text,
+)
 from minispec.errors import OutputError
+from minispec.lab.viz.plots import style
 from tests.cli.conftest import Run, draft, run_here, target  # noqa: F401  # fixtures
 
 
@@ -132,6 +142,69 @@ def test_a_link_is_replaced_and_not_followed(tmp_path: Path) -> None:
     assert (tmp_path / "theirs").read_text() == "theirs"
     assert (tmp_path / "link").read_text() == "ours"
     assert not (tmp_path / "link").is_symlink()
+
+
+@pytest.mark.parametrize("name", ["x" * 255, "🙂" * 63])
+def test_a_name_may_be_as_long_as_the_system_takes(tmp_path: Path, name: str) -> None:
+    """What a file is called while it is written, with more at its ends, is no longer."""
+    longest, longer = tmp_path / name, tmp_path / (5 * name)
+    write_text(longest, "whole")
+    assert longest.read_text() == "whole"
+    longest.unlink()
+    with new_folder(longest) as folder:
+        (folder / "file").touch()
+    assert longest.is_dir()
+    for refuse in (check_writable, lambda path: new_folder(path).__enter__()):
+        for path in (longer, longer / "out.txt"):
+            with pytest.raises(OutputError, match=r"cannot be written .*too long.* Choose another place"):
+                refuse(path)
+    assert list(tmp_path.iterdir()) == [longest]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("plan", "--alpha", "0.8", "--cost-ratio", "0.1", "--plot"),
+        ("measure", "p.txt", "--csv"),
+        ("measure", "p.txt", "--no-timing", "--max-tokens", "4", "--journal"),
+        ("batch", "p.txt", "--output"),
+        ("generate", "the", "--trace"),
+        ("serve", "--canary", "0.5", "--canary-log"),
+        ("replay", "p.txt", "--html"),
+        ("grade", "p.txt", "--assignment", "a1", "--output"),
+        ("page", "--output"),
+        ("export", "target-17m", "--to", "hf", "--output"),
+        ("experiment", "report", "--partial", "--results", "results", "--write"),
+        ("train-draft", "--target", "target-17m", "--text", "p.txt", "--output"),
+    ],
+)
+def test_every_command_refuses_a_name_that_is_too_long(
+    run_here: Run,  # noqa: F811
+    tmp_path: Path,
+    target: str,  # noqa: F811
+    draft: str,  # noqa: F811
+    arguments: tuple[str, ...],
+) -> None:
+    if arguments[0] == "train-draft":
+        pytest.importorskip("torch")
+    (tmp_path / "p.txt").write_text("the\n")
+    copy_of_a_claim = tmp_path / "results" / "tau.json"
+    copy_of_a_claim.parent.mkdir()
+    shutil.copy(Path(__file__).parents[1] / "docs" / "claims" / "tau.json", copy_of_a_claim)
+    before = sorted(tmp_path.rglob("*"))
+    models = ("--target", target, "--draft", draft) if arguments[0] in ("batch", "measure", "generate", "serve") else ()
+    done = run_here(*arguments, "x" * 300 + ".png", *models)
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
+    assert "xxx.png' cannot be written (File name too long). Choose another place" in done.stderr
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_a_file_that_a_folder_does_not_take_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A folder may be writable and take no files, as /proc is for root."""
+    monkeypatch.setattr("minispec.engine.files.secrets.token_hex", lambda size: "x" * 300)
+    with pytest.raises(OutputError, match=r"plot.png' cannot be written \("):
+        style.save(style.new_figure()[0], tmp_path / "plot.png")
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_pipes_and_devices_stay_what_they_are(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import re
 import shlex
 from collections.abc import Callable, Mapping
@@ -132,14 +133,14 @@ def check_spared(outputs: Mapping[str, Path | None], options: Mapping[str, Any])
             for part in filter(None, (text, *re.split("[,=]", text.partition(":")[2]))):
                 source = bundled_folders().get(part, Path(part))
                 for name, path in outputs.items():
-                    if path is not None and path.exists() and _reads(source, path):
+                    if path is not None and os.path.exists(path) and _reads(source, path):
                         raise OutputError(
                             f"{quote(str(path))} is read for --{flag}, and {name} would overwrite it. Name another"
                         )
 
 
 def _reads(source: Path, path: Path) -> bool:
-    if not source.is_dir():
+    if not os.path.isdir(source):
         return source.resolve() == path.resolve()
     from minispec.engine.loading.hub import MODEL_FILES
 

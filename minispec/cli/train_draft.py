@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import signal
 import time
@@ -57,8 +58,11 @@ def train_draft(
     if threads is not None:
         torch.set_num_threads(threads)
     own = OwnDraft(target, texts, folder, size, write, steps)
-    ours = {WORK, *(OUTPUT if (folder / WORK / "last").is_dir() else ())}  # an end that was interrupted left some of it
-    if folder.exists() and (not folder.is_dir() or any(not _is_ours(each, ours) for each in folder.iterdir())):
+    ours = {
+        WORK,
+        *(OUTPUT if os.path.isdir(folder / WORK / "last") else ()),
+    }  # an end that was interrupted left some of it
+    if os.path.exists(folder) and (not folder.is_dir() or any(not _is_ours(each, ours) for each in folder.iterdir())):
         raise OutputError(f"{quote(str(folder))} holds something else than a draft in training. Name a new folder")
     with _new_or_ours(folder):
         click.echo("reading; the target writes its part once …", err=True)

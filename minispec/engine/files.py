@@ -44,15 +44,25 @@ def check_writable(path: Path | None) -> None:
         return
     if str(path) == "-":
         raise OutputError("'-' is no file, and standard output has what the command prints. Name a file")
-    if not path.parent.is_dir():
-        raise OutputError(f"folder {quote(str(path.parent))} does not exist; make it, or name a file in another one")
-    if path.is_dir():
-        raise OutputError(f"{quote(str(path))} is a folder; the output is a file. Try another name")
-    handle = path.is_symlink() and path.absolute().parts[1] in ("dev", "proc")  # of a process, say its standard output
-    if path.exists() and (handle or not path.is_file()):
-        raise OutputError(f"{quote(str(path))} is a pipe or a device, and a file would take its place. Name a file")
-    if not os.access(path.parent, os.W_OK):
-        raise OutputError(f"folder {quote(str(path.parent))} is not writable. Name a file in another one")
+    with _blaming(path):
+        _check_name(path)
+        if not path.parent.is_dir():
+            raise OutputError(
+                f"folder {quote(str(path.parent))} does not exist; make it, or name a file in another one"
+            )
+        if path.is_dir():
+            raise OutputError(f"{quote(str(path))} is a folder; the output is a file. Try another name")
+        handle = path.is_symlink() and path.absolute().parts[1] in ("dev", "proc")  # say a process's standard output
+        if path.exists() and (handle or not path.is_file()):
+            raise OutputError(f"{quote(str(path))} is a pipe or a device, and a file would take its place. Name a file")
+        if not os.access(path.parent, os.W_OK):
+            raise OutputError(f"folder {quote(str(path.parent))} is not writable. Name a file in another one")
+
+
+def _check_name(path: Path) -> None:
+    """Raise an OSError if the system takes no such name: of one that is too long, ``exists`` may say only that."""
+    with contextlib.suppress(FileNotFoundError, NotADirectoryError):
+        path.lstat()
 
 
 def check_apart(files: Mapping[str, Path | None]) -> None:
@@ -70,6 +80,18 @@ def check_apart(files: Mapping[str, Path | None]) -> None:
         other = seen.setdefault(path.resolve(), name)
         if other is not name:
             raise OutputError(f"{quote(str(path))} is both {other} and {name}, and would be overwritten. Name another")
+
+
+def write_bytes(path: Path, data: bytes) -> None:
+    """Write a file; what was there is replaced as a whole or not at all.
+
+    Raises
+    ------
+    OutputError
+        If it cannot be written.
+    """
+    with replace_whole(path) as partial, _blaming(path), partial.open("xb") as file:
+        file.write(data)
 
 
 def write_text(path: Path, text: str) -> None:
@@ -131,7 +153,7 @@ def replace_whole(path: Path) -> Iterator[Path]:
         If it cannot take its place.
     """
     check_writable(path)
-    partial = path.with_name(f".{path.name}.{secrets.token_hex(4)}.partial")
+    partial = path.with_name(f".{_shorten(path)}.{secrets.token_hex(4)}.partial")
     try:
         yield partial
         with _blaming(path):
@@ -151,12 +173,15 @@ def new_folder(folder: Path) -> Iterator[Path]:
         If the folder exists already, or cannot be made.
     """
     parent = folder.absolute().parent
-    if folder.exists():
+    with _blaming(folder):
+        _check_name(folder)
+        there = folder.exists()
+    if there:
         raise OutputError(f"{quote(str(folder))} exists already; it must be a new folder. Name another one")
     if not parent.is_dir():
         raise OutputError(f"folder {quote(str(parent))} does not exist; make it, or name another one")
     try:
-        partial = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=parent))
+        partial = Path(tempfile.mkdtemp(prefix=f".{_shorten(folder)}.", dir=parent))
         try:
             yield partial
             partial.chmod(0o755)  # mkdtemp's folders are for their owner alone
@@ -165,6 +190,11 @@ def new_folder(folder: Path) -> Iterator[Path]:
             shutil.rmtree(partial, ignore_errors=True)
     except OSError as error:
         raise OutputError(f"{folder} cannot be written ({explain(error)}). Choose another place") from None
+
+
+def _shorten(path: Path) -> str:
+    """Return enough of a name to tell whose a partial file is; with all of it, that could have no name of its own."""
+    return path.name[:40]
 
 
 class HeldFile:

@@ -71,6 +71,7 @@ def test_who_times_models_refuses_other_drafts_without_asking_the_hub(run_here: 
         (["--trace", ""], ("names no file",)),
         (["--trace", "-"], ("'-' is no file",)),
         (["--draft", "ngramm"], ("'ngramm'", "Did you mean 'ngram'?", "suffix", "cascade")),
+        (["--draft", "x" * 300], ("xxx",)),
         (["--slow", "--json"], ("--slow and --json",)),
         (["--race", "--draft", "none"], ("race needs a draft",)),
         (["--compare", "--draft", "none"], ("--compare needs a draft",)),

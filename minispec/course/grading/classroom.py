@@ -362,7 +362,7 @@ def read_reports(folder: Path) -> list[Report]:
     InputError
         If there is none, or one that is no report.
     """
-    paths = sorted(folder.glob("*.json"))
+    paths = sorted(folder.glob("*.json")) if is_there(folder, Path.is_dir) else []
     if not paths:
         raise InputError(
             f"{folder} holds no reports; name the folder reports/ that an earlier run of minispec grade-class wrote"

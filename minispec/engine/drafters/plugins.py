@@ -8,10 +8,10 @@ A package names its factory in its ``pyproject.toml``, and ``--draft follower:me
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Mapping
 from importlib.metadata import EntryPoint, entry_points
-from pathlib import Path
 from typing import Protocol
 
 from minispec.engine.drafters.base import Drafter
@@ -49,7 +49,7 @@ def find_plugin(kind: str) -> EntryPoint | None:
 
     To look takes milliseconds (every installed package is asked), so ask only about what nothing else can be.
     """
-    if not re.fullmatch(r"\w[\w.-]*", kind) or kind in bundled_folders() or Path(kind).is_dir():
+    if not re.fullmatch(r"\w[\w.-]*", kind) or kind in bundled_folders() or os.path.isdir(kind):
         return None
     return next(iter(entry_points(group=GROUP, name=kind)), None)
 

@@ -362,6 +362,7 @@ def test_a_class_graded_with_the_public_secret_is_told(folder: Path, tmp_path: P
         (lambda home: {"-o": home / "room" / "bob_2_12_a0.py"}, "lies among the submissions"),
         (lambda home: {"-o": home / "room" / "marks"}, "lies among the submissions"),  # it would be one the next time
         (lambda home: {"--against": home}, "holds no reports"),
+        (lambda home: {"--against": home / ("x" * 300)}, "cannot be read: File name too long"),
         (lambda home: {"--times": home / "none.csv"}, "cannot be read"),
         (lambda home: {"--assignments": ASSIGNMENTS}, "a0 is never due"),
         (lambda home: {"--assignments": home / ("x" * 300)}, "cannot be read: File name too long"),

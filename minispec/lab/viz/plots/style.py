@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from minispec.engine.colours import BLACK, GRID, PLOT, WHITE, contrast
-from minispec.engine.files import check_writable, replace_whole
+from minispec.engine.files import check_writable, write_bytes
 from minispec.errors import OutputError, missing, quote
 
 if TYPE_CHECKING:
@@ -205,5 +205,6 @@ def save(figure: Figure, path: Path) -> None:
     check_output(path)
     kind = path.suffix.lower().removeprefix(".")
     no_date = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(kind)  # the same data give the same file
-    with replace_whole(path) as partial:
-        figure.savefig(partial, format=kind, metadata=no_date)
+    data = io.BytesIO()
+    figure.savefig(data, format=kind, metadata=no_date)
+    write_bytes(path, data.getvalue())
