@@ -25,6 +25,8 @@ from minispec.errors import OutputError
 from minispec.lab.viz.plots import style
 from tests.cli.conftest import Run, draft, run_here, target  # noqa: F401  # fixtures
 
+A1 = Path(__file__).parents[1] / "lessons" / "assignments" / "a1"
+
 
 def test_a_file_appears_whole_or_not_at_all(tmp_path: Path) -> None:
     path = tmp_path / "out.txt"
@@ -242,6 +244,20 @@ def test_one_file_under_two_names_is_found(tmp_path: Path) -> None:
         (("replay", "p.txt", "--html", "p.txt"), "'p.txt' is both RUN and --html"),
         (("replay", "r.txt", "--race", "p.txt", "--svg", "p.txt"), "'p.txt' is both --race and --svg"),
         (("grade", "p.txt", "--assignment", "a1", "--output", "p.txt"), "'p.txt' is both SUBMISSIONS and --output"),
+        (("grade", ".", "--assignment", "a1", "--output", "p.txt"), "'p.txt' is --output and lies in '"),
+        (("grade", ".", "--assignment", "a1", "--output", "new"), "which is SUBMISSIONS and would be changed"),
+        (("grade", "p.txt", "-a", "a1", "--times", "t", "-o", "t"), "'t' is both --times and --output"),
+        (("grade", "p.txt", "-a", "a1", "--secret-file", "k", "-o", "k"), "'k' is both --secret-file and --output"),
+        (("grade", "p.txt", "-a", "a1", "-o", str(A1 / "report.txt")), "which is --assignment and would be changed"),
+        (("bench", "--quick", "--prompts", "p.svg", "--plot", "p.svg"), "'p.svg' is both --prompts and --plot"),
+        (("plan", "--limit", "1", "--prompts", "p.svg", "--plot", "p.svg"), "'p.svg' is both --prompts and --plot"),
+        (
+            ("plan", "--measured", "--limit", "1", "--draft", "suffix:corpus=p.svg", "--plot", "p.svg"),
+            "'p.svg' is read for --draft",
+        ),
+        (("serve", "--api-key-file", "p.txt", "--canary", "0.5", "--canary-log", "p.txt"), "and --canary-log"),
+        (("experiment", "report", "--results", ".", "--write", "tau.json"), "both the result of tau and --write"),
+        (("train-draft", "--target", "t", "--text", "p.txt", "-o", "."), "'p.txt' is --text and lies in '"),
     ],
 )
 def test_no_command_overwrites_what_it_reads(
@@ -250,8 +266,13 @@ def test_no_command_overwrites_what_it_reads(
     arguments: tuple[str, ...],
     complaint: str,
 ) -> None:
-    (tmp_path / "p.txt").write_text("Once\n")
+    if arguments[0] == "train-draft":
+        pytest.importorskip("torch")
+    for name in ("p.txt", "p.svg"):
+        (tmp_path / name).write_text("a-key-of-sixteen\n")
+        (tmp_path / name).chmod(0o600)  # as a key must be
     done = run_here(*arguments)
     assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
     assert complaint in done.stderr
-    assert [(each.name, each.read_text()) for each in tmp_path.iterdir()] == [("p.txt", "Once\n")]
+    left = {each.name: each.read_text() for each in tmp_path.iterdir()}
+    assert left == {"p.txt": "a-key-of-sixteen\n", "p.svg": "a-key-of-sixteen\n"}

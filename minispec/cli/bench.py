@@ -30,6 +30,7 @@ from minispec.cli.sections import Command
 from minispec.engine.backends import BACKENDS, DTYPES
 from minispec.engine.backends.formats import AUTO
 from minispec.engine.drafters.build import match_vocabulary
+from minispec.engine.files import check_apart
 from minispec.engine.loading import load_model
 from minispec.engine.loading.bundled import DEFAULT_DRAFT, DEFAULT_TARGET
 from minispec.errors import MinispecError, OptionError
@@ -109,6 +110,7 @@ def bench(**options: Any) -> None:
     batches = None if options["batch"] is None else batch_plan(options)
     plan = _plan(options)
     file = options["prompt_file"]
+    check_apart({"--prompts": file, "--plot": options["plot"]})
     prompts = bundled_prompts() if file is None else read_prompts(file)
     notes = Console(stderr=True, highlight=False)
     with notes.status("loading models …") as status:

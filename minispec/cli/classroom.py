@@ -9,6 +9,7 @@ import click
 from minispec.cli.grade import (
     assignment_option,
     assignments_option,
+    check_inputs_spared,
     choose_layers,
     choose_secret,
     choose_times,
@@ -29,10 +30,10 @@ from minispec.course.grading.formats import to_csv
 from minispec.course.grading.grade import DEFAULT_SECRET
 from minispec.course.grading.manifest import Assignment, load_assignment
 from minispec.course.grading.report import Report
-from minispec.engine.files import hold_folder, write_text
-from minispec.errors import OptionError
+from minispec.engine.files import check_apart, hold_folder, write_text
 
 REPORTS = "reports"
+FILES = ("marks.csv", "similarity.html", "moodle.csv", "canvas.csv")
 _MAX_PAIRS = 20
 """Listed on the terminal; the page has more."""
 
@@ -76,8 +77,8 @@ def classroom(
     the others are graded.
     """
     paths, found = submissions_in(folder), load_assignment(assignment, assignments)
-    if folder.resolve() in [output.resolve(), *output.resolve().parents]:
-        raise OptionError(f"--output {output} lies among the submissions; name a folder outside {folder}")
+    check_apart({"FOLDER": folder, "--output": output})
+    check_inputs_spared({f"{name} of --output": output / name for name in FILES}, found, times, secret_file)
     when = choose_times(found, times, paths)
     if found.due is not None and when is None:
         click.echo(f"{found.id} is {found.due.words}: nobody counts as late without --times", err=True)
@@ -102,13 +103,9 @@ def classroom(
 
 
 def _make_files(assignment: Assignment, reports: list[Report], similarity: Similarity) -> dict[str, str]:
-    files = {
-        "marks.csv": to_csv(reports),
-        "similarity.html": to_page(f"{assignment.title} ({assignment.id})", similarity),
-        "moodle.csv": to_moodle(reports),
-        "canvas.csv": to_canvas(reports),
-    }
-    return {name: text for name, text in files.items() if text is not None}
+    page = to_page(f"{assignment.title} ({assignment.id})", similarity)
+    texts = to_csv(reports), page, to_moodle(reports), to_canvas(reports)
+    return {name: text for name, text in zip(FILES, texts, strict=True) if text is not None}
 
 
 def _describe_similarity(similarity: Similarity) -> str:

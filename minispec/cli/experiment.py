@@ -14,7 +14,7 @@ from rich.table import Table
 from minispec.cli.cluster import on_cluster, on_option
 from minispec.cli.options import FileName
 from minispec.cli.sections import Group
-from minispec.engine.files import hold_folder, write_text
+from minispec.engine.files import check_apart, hold_folder, write_text
 from minispec.errors import OptionError, quote
 from minispec.lab.ledger.book import (
     check_experiment_jobs,
@@ -175,6 +175,7 @@ def judge(results: Path) -> None:
 @_results
 def report_command(write: Path | None, partial: bool, results: Path) -> None:
     """Print the claims page made from the results, as Markdown; fail if an entry is missing, edited or stale."""
+    check_apart({**{f"the result of {name}": results / f"{name}.json" for name in NAMES}, "--write": write})
     found = load_all(results) if partial else load_checked(results)
     if not found:
         raise OptionError(f"{results} holds no result; run some first: minispec experiment run tau")

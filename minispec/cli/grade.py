@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import click
@@ -78,9 +78,10 @@ def grade(
         if not os.path.lexists(path):
             raise InputError(f"there is no {path}; name files, folders or zips")
     check_writable(output)
+    found = load_assignment(assignment, assignments)
     for path in submissions:
         check_apart({"SUBMISSIONS": path, "--output": output})
-    found = load_assignment(assignment, assignments)
+    check_inputs_spared({"--output": output}, found, times, secret_file)
     when = choose_times(found, times, submissions)
     job = Job(assignment, assignments, choose_secret(secret_file, found) or DEFAULT_SECRET, choose_layers(without))
     reports = grade_watched(job, submissions, jobs)
@@ -90,6 +91,15 @@ def grade(
         click.echo(text, nl=False)
     else:
         write_text(output, text)
+
+
+def check_inputs_spared(
+    outputs: Mapping[str, Path | None], assignment: Assignment, times: str | None, secret_file: Path | None
+) -> None:
+    """Refuse to overwrite what decides a mark besides the submissions."""
+    times_file = None if times in (None, MTIME) else Path(str(times))
+    for name, path in (("--assignment", assignment.folder), ("--times", times_file), ("--secret-file", secret_file)):
+        check_apart({name: path, **outputs})
 
 
 def choose_layers(without: Sequence[str]) -> tuple[str, ...]:

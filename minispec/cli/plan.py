@@ -13,12 +13,13 @@ from click.core import ParameterSource
 from rich.console import Console
 from rich.table import Table
 
-from minispec.cli.options import DRAFT_KINDS, FileName, ModelName, option, threads_option
+from minispec.cli.options import DRAFT_KINDS, FileName, ModelName, check_spared, option, threads_option
 from minispec.cli.sections import Command
 from minispec.engine.backends import BACKENDS, DTYPES, GPU_BACKENDS
 from minispec.engine.backends.formats import AUTO
 from minispec.engine.control import DEFAULT_GAMMA
 from minispec.engine.drafters.spec import parse_draft
+from minispec.engine.files import check_apart
 from minispec.engine.generation.options import Options
 from minispec.engine.loading.bundled import DEFAULT_DRAFT, DEFAULT_TARGET
 from minispec.errors import OptionError
@@ -130,6 +131,8 @@ def plan(
     """  # noqa: D301  # \b tells click to leave the lines alone
     if plot_file is not None:
         style.check_output(plot_file)
+    check_apart({"--prompts": prompts, "--plot": plot_file})
+    check_spared({"--plot": plot_file}, where)
     measuring = measured or prompts is not None
     _check_source(source, since, machine, plot_file)
     _check(source, alpha, drafted, accepted, gamma, cost_ratio, measuring)

@@ -30,7 +30,7 @@ from minispec.cli.sections import Group
 from minispec.engine.backends import BACKENDS, DTYPES
 from minispec.engine.backends.formats import AUTO
 from minispec.engine.drafters.spec import KINDS, MODEL, parse_draft
-from minispec.engine.files import HeldFile, check_writable
+from minispec.engine.files import HeldFile, check_apart, check_writable
 from minispec.engine.generation.options import Options
 from minispec.engine.generation.prepare import check_together
 from minispec.engine.generation.ready import make_ready
@@ -167,6 +167,7 @@ def serve(
             check_together(each, Options(verify="tree" if parse_draft(each).is_tree else verify or Options.verify))
     notes = Console(stderr=True, highlight=False)
     check_writable(canary_log)
+    check_apart({"--api-key-file": api_key_file, "--canary-log": canary_log})
     check_spared({"--canary-log": canary_log}, {"target": target, "draft": draft, "gamma": gamma})
     with bind(host, port) as bound, contextlib.ExitStack() as files:
         with notes.status("loading models …"):

@@ -15,7 +15,7 @@ import click
 
 from minispec.cli.options import FileName, ModelName, option
 from minispec.cli.sections import Command
-from minispec.engine.files import hold_folder
+from minispec.engine.files import check_apart, hold_folder
 from minispec.errors import OutputError, missing, quote
 
 if TYPE_CHECKING:
@@ -57,6 +57,8 @@ def train_draft(
 
     if threads is not None:
         torch.set_num_threads(threads)
+    for text in texts:
+        check_apart({"--output": folder, "--text": text})
     own = OwnDraft(target, texts, folder, size, write, steps)
     ours = {
         WORK,

@@ -68,18 +68,27 @@ def _check_name(path: Path) -> None:
 def check_apart(files: Mapping[str, Path | None]) -> None:
     """Refuse files of a command of which one would overwrite another, under the names that its arguments have.
 
+    What is read goes first. If it is a folder, so does all that is in it.
+
     Raises
     ------
     OutputError
-        If two are the same file.
+        If two are the same file, or one lies in a folder that stands before it.
     """
     seen: dict[Path, str] = {}
     for name, path in files.items():
         if path is None:
             continue
-        other = seen.setdefault(path.resolve(), name)
+        place = Path(os.path.realpath(path))
+        other = seen.setdefault(place, name)
         if other is not name:
             raise OutputError(f"{quote(str(path))} is both {other} and {name}, and would be overwritten. Name another")
+        for folder in place.parents:
+            if folder in seen:
+                raise OutputError(
+                    f"{quote(str(path))} is {name} and lies in {quote(str(folder))}, which is {seen[folder]} and would "
+                    "be changed. Name another outside"
+                )
 
 
 def write_bytes(path: Path, data: bytes) -> None:

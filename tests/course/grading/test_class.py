@@ -358,9 +358,12 @@ def test_a_class_graded_with_the_public_secret_is_told(folder: Path, tmp_path: P
     [
         (lambda home: {"folder": home / "none"}, "is no folder"),
         (lambda home: {"folder": home / ("x" * 300)}, "cannot be read: File name too long"),
-        (lambda home: {"-o": home / "room"}, "lies among the submissions"),
-        (lambda home: {"-o": home / "room" / "bob_2_12_a0.py"}, "lies among the submissions"),
-        (lambda home: {"-o": home / "room" / "marks"}, "lies among the submissions"),  # it would be one the next time
+        (lambda home: {"-o": home / "room"}, "room' is both FOLDER and --output"),
+        (lambda home: {"-o": home / "room" / "bob_2_12_a0.py"}, "--output and lies in '"),
+        (lambda home: {"-o": home / "room" / "marks"}, "which is FOLDER"),  # it would be one the next time
+        (lambda home: {"-o": home / "assignments" / "a0"}, "which is --assignment and would be changed"),
+        (lambda home: {"--times": home / "moodle.csv", "-o": home}, "is both --times and moodle.csv of --output"),
+        (lambda home: {"--secret-file": home / "canvas.csv", "-o": home}, "--secret-file and canvas.csv of --output"),
         (lambda home: {"--against": home}, "holds no reports"),
         (lambda home: {"--against": home / ("x" * 300)}, "cannot be read: File name too long"),
         (lambda home: {"--times": home / "none.csv"}, "cannot be read"),
