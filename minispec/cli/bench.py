@@ -34,8 +34,15 @@ from minispec.engine.files import check_apart
 from minispec.engine.loading import load_model
 from minispec.engine.loading.bundled import DEFAULT_DRAFT, DEFAULT_TARGET
 from minispec.errors import MinispecError, OptionError
-from minispec.lab.bench.batches import QUICK_BATCHES, BatchBenchmark, BatchPlan, BreakEven, run_batches
-from minispec.lab.bench.costs import QUICK, Benchmark, Plan, Speculation, run_benchmark
+from minispec.lab.bench.batches import (
+    QUICK_BATCHES,
+    BatchBenchmark,
+    BatchPlan,
+    BreakEven,
+    check_batch_room,
+    run_batches,
+)
+from minispec.lab.bench.costs import QUICK, Benchmark, Plan, Speculation, check_alike, check_room, run_benchmark
 from minispec.lab.prompts import bundled_prompts, read_prompts
 from minispec.lab.roofline.forwards import doubts_of_forwards
 from minispec.lab.roofline.machine import LADDER_BYTES, Machine, describe_cpu, measure_machine
@@ -119,6 +126,11 @@ def bench(**options: Any) -> None:
         draft = load_model(options["draft"], backend, options["draft_dtype"] or dtype, kv_dtype)
         match_vocabulary(target, draft)
         plan = dataclasses.replace(plan, prompt_tokens=min(plan.prompt_tokens, target.n_positions))
+        check_alike(target, draft)
+        if batches is None:
+            check_room(target, draft, prompts, plan)
+        else:
+            check_batch_room(target, draft, batches)
         status.update("making kernels ready …")
         for model in (target, draft):
             model.backend.warm_up(model.dtype, model.kv_dtype)

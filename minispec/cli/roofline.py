@@ -34,7 +34,7 @@ from minispec.engine.loading.checkpoint import read_json
 from minispec.engine.loading.folder import find_folder
 from minispec.engine.model import GPT2Config
 from minispec.errors import OptionError
-from minispec.lab.roofline.forwards import Measured, doubts_of_forwards
+from minispec.lab.roofline.forwards import Measured, check_positions, doubts_of_forwards, fit_positions
 from minispec.lab.roofline.machine import Machine
 from minispec.lab.roofline.predict import BatchPoint
 from minispec.lab.roofline.shapes import Shape, get_shape
@@ -139,9 +139,9 @@ def _what_if(options: dict[str, Any]) -> None:
 
     machine = get_profile(options["machine"])
     shape = _target_shape(options["target"]) if options["shape"] is None else get_shape(options["shape"])
-    _check_context(shape, options["context"], options["gamma"])
-    storage = Storage("float16" if options["dtype"] == AUTO else options["dtype"])
     draft = None if options["draft_shape"] is None else get_shape(options["draft_shape"])
+    _check_context([shape] if draft is None else [shape, draft], options["context"], options["gamma"])
+    storage = Storage("float16" if options["dtype"] == AUTO else options["dtype"])
     kv_dtype = options["kv_dtype"] if options["kv_dtype"] != AUTO else KV_DTYPES[storage.dtype != "float32"]
     kv_bytes = ITEM_BYTES[kv_dtype]
     points = over_batches(
@@ -179,14 +179,16 @@ def _what_if(options: dict[str, Any]) -> None:
         style.save(batch_figure(machine, points, title, assumed + "."), options["plot"])
 
 
-def _check_context(shape: Shape, context: int, gamma: int) -> None:
+def _check_context(shapes: Sequence[Shape], context: int, gamma: int) -> None:
     """Refuse more tokens than a table of positions has rows; rotations have no such end."""
-    room = shape.n_positions - gamma - 1
-    if shape.learned_positions and context > room:
-        raise OptionError(
-            f"context is {context}; {shape.name} has {shape.n_positions} positions, and a step of {gamma} drafts needs "
-            f"{gamma + 1} of them. Try --context {max(0, room)}"
-        )
+    for shape in sorted(shapes, key=lambda each: each.n_positions):  # what fits the smaller one fits both
+        if shape.learned_positions and context + gamma + 1 > shape.n_positions:
+            fitting, rows = fit_positions(shape.n_positions, context, gamma + 1)
+            shorter = "" if rows == gamma + 1 else f" --gamma {rows - 1}"
+            raise OptionError(
+                f"context is {context}; {shape.name} has {shape.n_positions} positions, and a step of {gamma} drafts "
+                f"needs {gamma + 1} of them. Try --context {fitting}{shorter}"
+            )
 
 
 def _target_shape(name: str) -> Shape:
@@ -263,6 +265,10 @@ def _measure(options: dict[str, Any]) -> None:
         config = to_config(get_shape(options["shape"]))
         with notes.status("making random weights …"):
             model = random_model(config, backend, dtype, options["shape"], kv_dtype)
+    draft = load_model(options["draft"], options["backend"], dtype, kv_dtype)
+    check_positions(model, rows, options["context"])
+    if options["memory"]:
+        check_positions(draft, [1], options["context"])
     with notes.status("making kernels ready …"):
         model.backend.warm_up(model.dtype, model.kv_dtype)
     with notes.status("measuring this machine …"):
@@ -271,7 +277,6 @@ def _measure(options: dict[str, Any]) -> None:
         measured = measure_forwards(model, machine, rows, options["context"], repeats)
         where = {count: time_parts(model, count, options["context"]) for count in (1, rows[-1])}
         regions = {count: count_regions(model, count, options["context"]) for count in (1, rows[-1])}
-    draft = load_model(options["draft"], options["backend"], dtype, kv_dtype)
     pair = pair_memory(
         Shape.from_config(model.config, model.name),
         Shape.from_config(draft.config, draft.name),

@@ -473,14 +473,7 @@ def run_batches(
         If the pair or the plan does not allow a like-for-like comparison.
     """
     check_alike(target, draft)
-    for model in (target, draft):
-        if plan.longest > model.n_positions:
-            room = model.n_positions - max(max(plan.gammas) + 1, plan.num_tokens)
-            raise OptionError(
-                f"context is {plan.context} and needs {plan.longest} positions with {plan.num_tokens} tokens and "
-                f"drafts of {max(plan.gammas)}; {model.name} has {model.n_positions}. Try --context {max(0, room)}"
-                + (" and fewer --max-tokens" if room < 0 else "")
-            )
+    check_batch_room(target, draft, plan)
     make_ready([target, draft])
     most = max(plan.batches)
     texts = make_prompts(target, prompts, most, plan.prompt_tokens)
@@ -504,6 +497,27 @@ def run_batches(
         forecasts=tuple(Forecast(each.batch, forecast(each, plan, alpha), roofline[each.batch]) for each in rounds),
         pages=tuple(pages),
         alpha=alpha,
+    )
+
+
+def check_batch_room(target: GPT2, draft: GPT2, plan: BatchPlan) -> None:
+    """Refuse what does not fit the models, before anything is measured.
+
+    Raises
+    ------
+    OptionError
+        If a model has too few positions for a text.
+    """
+    model = min(target, draft, key=lambda each: each.n_positions)
+    if plan.longest <= model.n_positions:
+        return
+    room, most = model.n_positions - plan.num_tokens, max(plan.gammas)
+    way_out = f"--context {room}" if room > 0 else f"--context 0 --max-tokens {model.n_positions - 1}"
+    if model.n_positions - 1 < most + 3:  # see BatchPlan
+        way_out += f" --gammas {model.n_positions - 4}"
+    raise OptionError(
+        f"context is {plan.context} and needs {plan.longest} positions with {plan.num_tokens} tokens and "
+        f"drafts of {most}; {model.name} has {model.n_positions}. Try {way_out}"
     )
 
 

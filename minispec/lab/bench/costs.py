@@ -23,7 +23,14 @@ from minispec.errors import InvariantError, OptionError
 from minispec.lab.measure.record import Totals
 from minispec.lab.prompts import Prompt
 from minispec.lab.roofline.counts import total
-from minispec.lab.roofline.forwards import PROBE, Measured, count_model, forward_timers, measure_forwards
+from minispec.lab.roofline.forwards import (
+    PROBE,
+    Measured,
+    count_model,
+    fit_positions,
+    forward_timers,
+    measure_forwards,
+)
 from minispec.lab.roofline.machine import Machine
 from minispec.lab.roofline.predict import predict
 from minispec.lab.timer import after_warming, interleave, ratios, spread
@@ -202,6 +209,7 @@ ALTERNATIONS = 5
 """Fewest rounds a comparison is drawn from."""
 
 _DRAFTED = 4  # tokens per proposal that is timed
+_LEAST_TOKENS = 2  # per prompt: the first comes with the prefill, and is not timed
 
 
 @dataclass(frozen=True, slots=True)
@@ -301,18 +309,22 @@ def check_room(target: GPT2, draft: GPT2, prompts: Sequence[Prompt], plan: Plan)
         If a model has too few positions for the context or for a text.
     """
     most = max(*plan.rows, _DRAFTED + 1)
-    for model in (target, draft):
+    for model in sorted((target, draft), key=lambda each: each.n_positions):  # what fits the smaller one fits both
         if plan.context + most > model.n_positions:
+            fitting, fewer = fit_positions(model.n_positions, plan.context, most)
+            way_out = f"--context {fitting // 2}" if fewer == most else f"--rows {fewer} --context {fitting}"
             raise OptionError(
                 f"context is {plan.context} and needs {plan.context + most} positions with {most} rows; {model.name} "
-                f"has {model.n_positions}. Try --context {max(0, model.n_positions - most) // 2}"
+                f"has {model.n_positions}. Try {way_out}"
             )
     texts = [text for some in by_domain(prompts, plan.prompts).values() for text in some]
-    longest = max((len(_encode(target, text)) for text in texts), default=0) + plan.num_tokens
-    if longest > target.n_positions:
+    longest = max((len(_encode(target, text)) for text in texts), default=0)
+    room = target.n_positions - longest
+    if plan.num_tokens > room:
         raise OptionError(
-            f"the longest prompt and {plan.num_tokens} tokens need {longest} positions; {target.name} has "
-            f"{target.n_positions}, so runs would end early and not be alike. Try --max-tokens {plan.num_tokens // 2}"
+            f"the longest prompt has {longest} tokens, and {plan.num_tokens} tokens after it need "
+            f"{longest + plan.num_tokens} positions; {target.name} has {target.n_positions}, so runs would end early "
+            "and not be alike. " + (f"Try --max-tokens {room}" if room >= _LEAST_TOKENS else "Shorten that prompt")
         )
 
 

@@ -115,6 +115,39 @@ def empty_model(model: GPT2) -> GPT2:
     return random_model(config, model.backend, model.dtype, "empty", model.kv_dtype)
 
 
+def fit_positions(n_positions: int, context: int, rows: int) -> tuple[int, int]:
+    """Return a context and rows that fit so many positions: the rows asked for, unless they alone are too many.
+
+    Examples
+    --------
+    >>> fit_positions(1024, 2000, 9), fit_positions(1024, 0, 5000), fit_positions(1024, 256, 5000)
+    ((1015, 9), (0, 1024), (256, 768))
+    """
+    if rows <= n_positions:
+        return n_positions - rows, rows
+    kept = min(context, n_positions // 2)
+    return kept, n_positions - kept
+
+
+def check_positions(model: GPT2, rows: Sequence[int], context: int) -> None:
+    """Refuse a context, and rows after it, for which a model has too few positions.
+
+    Raises
+    ------
+    OptionError
+        If it has.
+    """
+    most = max(rows)
+    longest = context + most
+    if longest > model.n_positions:
+        fitting, fewer = fit_positions(model.n_positions, context, most)
+        way_out = f"--context {fitting // 2}" if fewer == most else f"--rows {fewer} --context {fitting}"
+        raise OptionError(
+            f"rows {min(rows)} to {most} after a context of {context} need positions 0 to {longest - 1}; "
+            f"{model.name} has {model.n_positions}. Try {way_out}"
+        )
+
+
 def forward_timers(
     model: GPT2,
     rows: Sequence[int],
@@ -133,15 +166,11 @@ def forward_timers(
     OptionError
         If context and rows do not fit the model.
     """
-    longest = context + max(rows)
-    if min(rows) < 1 or context < 0 or longest > model.n_positions:
-        raise OptionError(
-            f"rows {min(rows)} to {max(rows)} behind a context of {context} need positions 0 to {longest - 1}; "
-            f"{model.name} has {model.n_positions}, and a forward has at least one row. "
-            f"Try --context {max(0, model.n_positions - max(rows)) // 2}"
-        )
+    if min(rows) < 1 or context < 0:
+        raise OptionError(f"rows are {list(rows)} after a context of {context}; a forward has at least one row. Try 1")
+    check_positions(model, rows, context)
     session = model.session()
-    tokens = [(31 * i + 7) % model.vocab_size for i in range(longest)]
+    tokens = [(31 * i + 7) % model.vocab_size for i in range(context + max(rows))]
     session.prefill(tokens[:context])
 
     def once(count: int) -> float:
@@ -186,6 +215,7 @@ def measure_forwards(
     """
     if 1 not in rows:
         raise OptionError(f"rows are {list(rows)}; v(m) compares with 1 row, so 1 must be among them")
+    check_positions(model, rows, context)
     if probe is None:
         from minispec.engine.backends.probe import ReadProbe  # imports Numba
 

@@ -245,12 +245,52 @@ def test_differing_greedy_texts_fail_after_the_report(
     assert "NO" in done.stdout
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("--max-tokens", "100000"),
+        ("--context", "5000"),
+        ("--rows", "5000"),
+        ("--context", "0", "--rows", "5000"),
+        ("--context", "5000", "--rows", "5000"),
+        ("--batch", "1", "--context", "5000"),
+        ("--batch", "1", "--max-tokens", "512"),
+        ("--batch", "1", "--max-tokens", "6000"),
+        ("--batch", "1", "--max-tokens", "6000", "--gammas", "5000"),
+    ],
+)
+def test_what_does_not_fit_is_refused_first_and_what_is_suggested_fits(
+    pair: tuple[str, str], monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...]
+) -> None:
+    class MeasuredError(Exception): ...
+
+    def measure(*_: object) -> None:
+        raise MeasuredError
+
+    monkeypatch.setattr("minispec.cli.bench.measure_machine", measure)
+    both = ("--target", pair[0], "--draft", pair[1], "--quick")
+    refused = invoke(*both, *arguments).exception
+    assert isinstance(refused, OptionError), refused
+    way_out = str(refused).partition("Try ")[2].split()
+    assert way_out
+    assert isinstance(invoke(*both, *arguments, *way_out).exception, MeasuredError), refused
+
+
+def test_a_prompt_that_alone_is_too_long_is_to_be_shortened(pair: tuple[str, str], tmp_path: Path) -> None:
+    prompts = tmp_path / "prompts.txt"
+    prompts.write_text("x" * 511)
+    refused = invoke("--target", pair[0], "--draft", pair[1], "--quick", "--prompts", str(prompts)).exception
+    assert isinstance(refused, OptionError), refused
+    assert str(refused).startswith("the longest prompt has 511 tokens, and 8 tokens after it need 519 positions; ")
+    assert str(refused).endswith(". Shorten that prompt")
+
+
 def test_bad_input_is_refused_before_anything_is_measured(pair: tuple[str, str], tmp_path: Path, fast: None) -> None:
     both = ("--target", pair[0], "--draft", pair[1])
     for arguments, words in (
         (("--backend", "numpy"), "--backend panel"),
         (("--repeats", "3"), "at least 5"),
-        (("--max-tokens", "500"), "--max-tokens 250"),
+        (("--max-tokens", "500"), "so runs would end early and not be alike. Try --max-tokens "),
         (("--context", "508"), "has 512. Try --context 251"),
         (("--quick", "--context", "500", "--rows", "13"), "has 512. Try --context 249"),
         (("--plot", "x.gif"), "plot.png"),

@@ -132,6 +132,46 @@ def test_a_variable_for_another_command_is_no_fault() -> None:
 
 
 @pytest.mark.parametrize(
+    "arguments",
+    [
+        ("--machine", "h100", "--shape", "gpt2", "--gamma", "2000", "--context", "0"),
+        ("--machine", "h100", "--shape", "gpt2", "--gamma", "2000"),
+        ("--machine", "h100", "--shape", "gpt2", "--context", "2000"),
+        ("--machine", "h100", "--shape", "7b", "--draft-shape", "gpt2", "--context", "3000"),
+        ("--machine", "h100", "--shape", "gpt2", "--draft-shape", "gpt2-xl", "--context", "3000"),
+        ("--rows", "5000", "--context", "0"),
+        ("--rows", "5000"),
+        ("--context", "2000"),
+        ("--context", "2000", "--memory"),
+    ],
+)
+def test_what_does_not_fit_is_refused_first_and_what_is_suggested_fits(
+    pair: tuple[str, ...], monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...]
+) -> None:
+    class MeasuredError(Exception): ...
+
+    def measure(*_: object) -> None:
+        raise MeasuredError
+
+    monkeypatch.setattr("minispec.lab.roofline.machine.measure_machine", measure)
+    models = () if "--machine" in arguments else pair
+    refused = invoke(*models, *arguments).exception
+    assert isinstance(refused, MinispecError), refused
+    assert "empty has" not in str(refused)
+    way_out = str(refused).partition("Try ")[2].split()
+    assert way_out
+    done = invoke(*models, *arguments, *way_out)
+    assert done.exit_code == 0 if "--machine" in arguments else isinstance(done.exception, MeasuredError), refused
+
+
+def test_the_memory_of_a_draft_is_filled_no_further_than_it_goes(pair: tuple[str, ...], tmp_path: Path) -> None:
+    small = str(write_model(tmp_path / "small", n_positions=24))
+    refused = invoke(*pair[:2], "--draft", small, "--context", "30", "--rows", "1", "--memory").exception
+    assert isinstance(refused, MinispecError), refused
+    assert f"{small} has 24. Try --context" in str(refused)
+
+
+@pytest.mark.parametrize(
     ("arguments", "words"),
     [
         (("--machine", "h1000"), "Did you mean 'h100'"),
