@@ -250,7 +250,7 @@ class Repository:
         failed, asked, path = [], [step.name for step in steps] if named else [], self.work / "round.json"
         with hold_folder(self.work):
             known = _read_json(path)
-            begun = known["steps"] if known.get("asked") == asked else {}
+            begun = known.get("steps", {}) if known.get("asked") == asked else {}
             for step in steps:
                 made = self.products(step)
                 key = _digest(json.dumps(made))
@@ -392,9 +392,11 @@ def _read_json(path: Path) -> dict[str, Any]:
         found = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         return {}
-    except ValueError:
-        raise InputError(f"{quote(str(path))} is no JSON; take it from git again, or delete it") from None
-    return dict(found)
+    except (OSError, ValueError, RecursionError):
+        found = None
+    if not isinstance(found, dict):
+        raise InputError(f"{quote(str(path))} is no JSON object; take it from git again, or delete it")
+    return found
 
 
 def _say(line: str) -> None:
@@ -425,16 +427,21 @@ def main(arguments: Sequence[str] | None = None, repository: Repository | None =
         found = repository or Repository()
         if not (found.root / "docs").is_dir():
             raise OptionError(f"{found.root} is no clone of the repository, which has docs. Try it in a clone")
-        if asked.record:
+        if asked.record is not None and (asked.check or asked.only is not None):
+            other = "--check" if asked.check else "--only"
+            raise OptionError(
+                f"--record writes down what was made by hand, and {other} does not. Leave one of them out"
+            )
+        if asked.record is not None:
             found.record({name: made for step in found.choose(asked.record.split(","))
                           for name, made in found.products(step).items()})  # fmt: skip
             return 0
-        steps = found.choose(asked.only.split(",")) if asked.only else list(found.steps)
+        steps = found.choose(asked.only.split(",")) if asked.only is not None else list(found.steps)
         if asked.check:
             return check(found, steps)
-        if not asked.only:
+        if asked.only is None:
             steps = [step for step in steps if step.commands and not step.only_named]
-        return int(bool(found.remake(steps, named=bool(asked.only))))
+        return int(bool(found.remake(steps, named=asked.only is not None)))
     except MinispecError as error:
         print(f"error: {error}", file=sys.stderr)
         return error.exit_code

@@ -16,6 +16,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from minispec.errors import quote
 from minispec.lab import renew
 from minispec.lab.ledger.framework import NAMES
 from minispec.lab.renew import RECORD, ROOT, STEPS, Repository, Step, describe_code, main
@@ -231,6 +232,13 @@ def test_what_trains_is_made_only_by_its_own_name(root: Path) -> None:
     ("arguments", "line"),
     [
         (("--only", "pages"), "no step is called 'pages'; there are page-a, page-b, tables, quoted"),
+        (("--only", ""), "no step is called ''; there are page-a, page-b, tables, quoted"),
+        (("--record", ""), "no step is called ''; there are x"),
+        (("--record", "x", "--check"), "--record writes down what was made by hand, and --check does not. Leave one"),
+        (
+            ("--record", "x", "--only", "x"),
+            "--record writes down what was made by hand, and --only does not. Leave one",
+        ),
         (("--check",), "gone.py names no file in "),
     ],
 )
@@ -242,6 +250,21 @@ def test_bad_input_is_one_line(
     told = capsys.readouterr()
     assert line in told.err
     assert (told.out, told.err.count("\n")) == ("", 1)
+    assert not (root / RECORD).exists()
+
+
+@pytest.mark.parametrize("text", ["[]", "3", "null", "[" * 100_000, "{"])
+@pytest.mark.parametrize("name", [RECORD, ".work/renew/round.json"])
+def test_what_is_kept_and_is_no_object_is_one_line(
+    root: Path, call: Call, name: str, text: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = root / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    assert call() == 2
+    told = capsys.readouterr()
+    assert told.err == f"error: {quote(str(path))} is no JSON object; take it from git again, or delete it\n"
+    assert (told.out, made(root), path.read_text()) == ("", [], text)
 
 
 @pytest.mark.parametrize(
