@@ -111,7 +111,7 @@ def _parse_options(which: str) -> dict[str, Any]:
     if flags and not flags[0].startswith("-"):
         raise OptionError(f"{quote(which)} is no set of options, and --prompt is for those. Leave --prompt out")
     # A word in the prompt's place: the prompt may look like a flag, and behind the flags be the value of the last.
-    with generate.make_context("generate", ["PROMPT", *flags]) as context:
+    with generate.make_context("minispec generate", ["PROMPT", *flags]) as context:
         options = {**context.params}
     options.pop("prompt")
     for name in ("comparing", "show_drafts", "slow", "racing", "as_json", "trace", "quiet", "details"):

@@ -243,6 +243,13 @@ def test_an_unbalanced_quote_in_a_set_of_options(run_here: Run) -> None:
     assert done.stderr.count("\n") == 1
 
 
+def test_an_unknown_flag_in_a_set_of_options_leads_to_the_help_that_has_them(run_here: Run) -> None:
+    done = run_here("diff", "--nonsense 3", "", "--prompt", "Once")
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert "No such option '--nonsense'" in done.stderr
+    assert done.stderr.endswith("See `minispec generate --help`\n")
+
+
 @pytest.mark.parametrize(
     "command",
     [
