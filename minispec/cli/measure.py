@@ -18,7 +18,7 @@ from rich.text import Text
 from minispec.cli.cluster import on_cluster, on_option
 from minispec.cli.lists import Several
 from minispec.cli.options import (
-    DRAFT_KINDS,
+    DRAFTING,
     FileName,
     Gamma,
     ModelName,
@@ -79,7 +79,7 @@ def _output(flag: str, what: str) -> Callable[[_Command], _Command]:
 @option("--target", type=Several(ModelName()), default=DEFAULT_TARGET, help="Targets, separated by commas.")
 @option(
     "--draft",
-    type=Several(ModelName(*DRAFT_KINDS)),
+    type=Several(ModelName(*DRAFTING)),
     default=DEFAULT_DRAFT,
     help="Drafts, separated by commas: models, or KIND[:key=value,...].",
 )
@@ -149,6 +149,8 @@ def measure(
         raise OptionError(
             f"repeats is {repeats}; they are timed rounds, and --no-timing has none. Leave one of them out"
         )
+    if "none" in options["draft"]:
+        raise OptionError("draft is 'none'; plain decoding is measured anyway. Leave it out, or try --draft ngram")
     for path in (csv_file, markdown_file):
         check_writable(path)
     if plot_file is not None:

@@ -45,6 +45,8 @@ class option:  # noqa: N801  # used as a decorator, like click.option
 
 DRAFT_KINDS = ("none", *(kind for kind in KINDS if kind != MODEL))
 """What may stand in the place of a draft model."""
+DRAFTING = DRAFT_KINDS[1:]
+"""The same for a command that is about drafts, and refuses ``none``."""
 
 
 class ModelName(click.ParamType):  # type: ignore[type-arg]  # generic only in newer releases
@@ -273,7 +275,7 @@ _GENERATION = (
            help="The model whose text you want: a folder, a bundled model or a Hugging Face Hub name."),
     option("--draft", type=ModelName(*DRAFT_KINDS), default=DEFAULT_DRAFT,
            help="What proposes tokens: a model, named in the same way; `none` (plain decoding); or "
-                f"KIND[:key=value,...] with KIND one of {', '.join(DRAFT_KINDS[1:])}."),
+                f"KIND[:key=value,...] with KIND one of {', '.join(DRAFTING)}."),
     *(_declare(name) for name in ("gamma", "fallback", "verify")),
     *(_declare(each.name) for each in fields(SamplingParams)),
     *(_declare(name) for name in ("regex", "json_schema", "max_tokens", "stop", "seed", "audit")),

@@ -13,7 +13,7 @@ from click.core import ParameterSource
 from rich.console import Console
 from rich.table import Table
 
-from minispec.cli.options import DRAFT_KINDS, FileName, ModelName, check_spared, option, threads_option
+from minispec.cli.options import DRAFTING, FileName, ModelName, check_spared, option, threads_option
 from minispec.cli.sections import Command
 from minispec.engine.backends import BACKENDS, DTYPES, GPU_BACKENDS
 from minispec.engine.backends.formats import AUTO
@@ -91,7 +91,7 @@ class VerifyPoint(click.ParamType):  # type: ignore[type-arg]  # generic only in
 @click.option("--prompts", type=FileName(), help="Measure them on the prompts in this file.")
 @click.option("--limit", type=click.IntRange(min=1), help="Measure on the first N prompts only.")
 @option("--target", type=ModelName(), default=DEFAULT_TARGET, help="The target to measure.")
-@option("--draft", type=ModelName(*DRAFT_KINDS), default=DEFAULT_DRAFT, help="The draft to measure.")
+@option("--draft", type=ModelName(*DRAFTING), default=DEFAULT_DRAFT, help="The draft to measure.")
 @option("--temperature", type=float, default=_DEFAULTS.temperature, help="Temperature to measure at; 0 is greedy.")
 @option("--max-tokens", type=int, default=64, help="Tokens per prompt in the measurement.")
 @option(

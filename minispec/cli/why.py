@@ -12,11 +12,12 @@ from rich.console import Console
 from rich.table import Table
 
 from minispec.cli.generate import read_prompt
-from minispec.cli.options import generation_options
+from minispec.cli.options import DRAFTING, ModelName, generation_options_without, option
 from minispec.cli.pair import Pair
 from minispec.cli.sections import Command
 from minispec.engine.drafters.spec import parse_draft
 from minispec.engine.generation import Generation
+from minispec.engine.loading.bundled import DEFAULT_DRAFT
 from minispec.errors import OptionError
 from minispec.lab.explain.step_costs import OTHER_GAMMAS, VerifyCurve, curve_of_runs, step_costs
 from minispec.lab.explain.why import CAUSES, Attribution, Change, attribute, changes
@@ -34,7 +35,8 @@ _MEANING = {
 
 @click.command(cls=Command)
 @click.argument("prompt")
-@generation_options
+@option("--draft", type=ModelName(*DRAFTING), default=DEFAULT_DRAFT, help="What drafts: a model, or KIND[:key=value].")
+@generation_options_without("--draft")
 @click.option(
     "--repeats",
     type=click.IntRange(min=1),

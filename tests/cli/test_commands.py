@@ -93,6 +93,10 @@ def test_completion_knows_options_and_bundled_models(run_here: Run) -> None:
 
     assert "--gamma" in complete("minispec generate --ga")
     assert "target-17m" in complete("minispec generate x --target targ")
+    assert "none" in complete("minispec generate x --draft n")
+    for command in ("plan", "why x"):  # which refuse it
+        offered = complete(f"minispec {command} --draft n")
+        assert ("ngram" in offered, "none" in offered) == (True, False), command
 
 
 def test_verbose_logs_to_stderr_only(run: Run, target: str) -> None:

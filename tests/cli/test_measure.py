@@ -85,6 +85,12 @@ def test_a_journal_is_gone_on_with_and_refuses_what_is_not_alike(
         ('{"prompt": "x"}\n', ("--no-timing", "--on", "slurm"), "dask:ADDRESS"),
         ('{"prompt": "x"}\n', ("--no-timing", "--repeats", "5"), "repeats is 5; they are timed rounds"),
         ('{"prompt": "x"}\n', ("--seed", "-1"), "seed is -1"),
+        (
+            '{"prompt": "x"}\n',
+            ("--draft", "none"),
+            "--draft is 'none'; plain decoding is measured anyway. Leave it out",
+        ),
+        ('{"prompt": "x"}\n', ("--draft", "ngram,none"), "plain decoding is measured anyway. Leave it out"),
         ('{"prompt": "x"}\n', ("--preset", "gsm8k", "--prompt-key", "q"), "both name the key"),
         ('{"prompt": "\\ud800"}\n', (), "half a surrogate pair"),
         (json.dumps({"prompt": "x" * 100}) + "\n", (), "prompt '1': the prompt has 100 tokens"),
