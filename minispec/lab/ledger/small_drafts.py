@@ -8,6 +8,7 @@ experiments share drafts.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -123,7 +124,7 @@ class Workshop:
             raise MissingDependencyError(
                 "this experiment trains drafts and torch is not installed; install the extra train"
             ) from None
-        if not (self.packed / "manifest.json").is_file():
+        if not os.path.isfile(self.packed / "manifest.json"):  # also where a name is too long
             raise OptionError(
                 f"{self.packed} holds no packed text (no manifest.json); make it with `python -m minispec.lab.training "
                 "pack` and give its folder with --packed"
