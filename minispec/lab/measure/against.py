@@ -15,6 +15,7 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any, Literal, NoReturn, get_type_hints
 
+from minispec.engine.sampling.params import is_whole
 from minispec.errors import InputError, explain, quote
 from minispec.lab.measure.mistakes import FEW_PROMPTS
 from minispec.lab.measure.record import Record, Variant
@@ -162,7 +163,7 @@ def _fits(name: str, value: Any) -> bool:
 
 
 def _is_count(value: Any) -> bool:
-    return type(value) is int and 0 <= value <= _MOST
+    return is_whole(value) and 0 <= value <= _MOST
 
 
 def _is_number(value: Any) -> bool:
